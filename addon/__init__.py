@@ -1,0 +1,1 @@
+"""Records `/v1/messages` traffic that passes through mitmproxy."""

@@ -1,0 +1,365 @@
+"""The exchanges between a request and its end, and the journal they go to.
+
+Everything that must survive a reload of the script lives here: mitmproxy loads the script's file anew when it is
+touched, and hands flows that began under the old instance to the new one. What is kept per exchange is small (never the
+request's body) and goes with the exchange on every path: answered, failed, killed, client gone, proxy stopped.
+"""
+
+import importlib.metadata
+import logging
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from ipaddress import ip_address
+from typing import Any, Final, Literal
+
+from mitmproxy import connection, ctx, flow, http, version
+from mitmproxy.proxy.mode_specs import ReverseMode
+
+from addon.journal import CaptureFile, Journal, Tally
+from addon.live import describe
+from addon.settings import BYTES_PER_MB, Settings
+from addon.tap import RequestTap, ResponseTap
+from analyzers.wire.answer import Answer, AnswerReader
+from analyzers.wire.jsontext import dump
+from analyzers.wire.note import Note
+from analyzers.wire.record import (
+    Ended,
+    FileHead,
+    Record,
+    SeenAnswer,
+    SeenRequest,
+    end_record,
+    request_record,
+    response_record,
+    start_record,
+)
+from analyzers.wire.routes import Route, requested_model
+
+type Cause = Literal["response", "error", "disconnected", "stopped"]
+"""What says that an exchange is over: one of mitmproxy's hooks for it, its client's leaving, or our own stopping."""
+
+MOST_UNMATCHED: Final = 100
+"""Different paths that are told apart in the ``end`` line."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, eq=False)
+class Exchange:
+    """A recorded request whose end is still to come. Times are monotonic, in seconds."""
+
+    flow: http.HTTPFlow
+    id: str
+    number: int | None
+    """None when its request was not seen."""
+    route: Route
+    accepted: float
+    fold_over: int
+    file: CaptureFile | None
+    summary: Mapping[str, Any]
+    """What the line in the log tells of the request."""
+    first_byte: float | None = None
+    reader: AnswerReader | None = None
+    """None until the head of the answer came."""
+    tap: ResponseTap | None = None
+    notes: list[Note] = field(default_factory=list)
+    """For the response line."""
+
+
+class InFlight:
+    """All exchanges of this process that have no end yet."""
+
+    def __init__(self, settings: Settings, warn: Callable[[str], None]) -> None:
+        self.settings = settings
+        self.journal = Journal(
+            settings.folder,
+            compress=settings.compress,
+            rotate_bytes=settings.rotate_bytes,
+            first_line=self._first_line,
+            last_line=_last_line,
+            warn=warn,
+        )
+        self.accepted = 0
+        """Requests recorded so far, which is the number of the last one."""
+        self.stopped = False
+        self._exchanges: dict[str, Exchange] = {}
+
+    @property
+    def waiting(self) -> int:
+        """Exchanges without an end."""
+        return len(self._exchanges)
+
+    def __contains__(self, flow: http.HTTPFlow) -> bool:
+        return flow.id in self._exchanges
+
+    def use(self, settings: Settings) -> None:
+        """Take these settings from the next request on."""
+        if settings != self.settings:
+            self.settings = settings
+            self.journal.configure(settings.folder, compress=settings.compress, rotate_bytes=settings.rotate_bytes)
+
+    def unmatched(self, what: str) -> None:
+        """Count a flow that is not recorded. When there are too many different ones, the rest is counted together."""
+        counted = self.journal.tally.unmatched
+        counted[what if what in counted or len(counted) < MOST_UNMATCHED else "…"] += 1
+
+    def accept(self, flow: http.HTTPFlow, route: Route, notes: Sequence[Note] = ()) -> None:
+        """Write the request down."""
+        now = time.monotonic()
+        tap = flow.request.stream if isinstance(flow.request.stream, RequestTap) else None
+        body = flow.request.raw_content
+        if body is None and tap:
+            body = tap.body
+        found = list(notes)
+        if flow.is_replay:
+            found.append(Note("replayed", "sent again by the proxy"))
+        seen = SeenRequest(
+            # a replayed flow keeps its id, which may stand in this file already
+            id=str(uuid.uuid4()) if flow.is_replay else flow.id,
+            time=time.time(),
+            method=flow.request.method,
+            scheme=flow.request.scheme,
+            host=_host(flow),
+            port=flow.request.port,
+            path=flow.request.path,
+            route=route,
+            headers=_headers(flow.request),
+            body=body,
+            streamed=tap is not None,
+        )
+        record = self._recorded(seen, found)
+        exchange = Exchange(
+            flow=flow,
+            id=seen.id,
+            number=self.accepted + 1,
+            route=route,
+            accepted=tap.began if tap else now,
+            fold_over=self.settings.fold_over,
+            file=self.journal.request(dump(record)),
+            summary=_summary(record, flow.request.path),
+        )
+        if flow.response is not None:
+            exchange.notes.append(Note("answered_locally", "another script answered; the request did not go upstream"))
+        if tap:
+            tap.recorded = True
+        self.accepted += 1
+        self._exchanges[flow.id] = exchange
+
+    def answer_begins(self, flow: http.HTTPFlow, *, stream: bool) -> None:
+        """The head of the answer is there. With ``stream``, its body goes on as it comes, looked at in passing."""
+        exchange = self._exchanges.get(flow.id)
+        response = flow.response
+        if exchange is None or response is None or response.status_code < 200:
+            return
+        exchange.first_byte = time.monotonic()
+        exchange.reader = _reader(response, exchange.route)
+        if stream and response.raw_content is None:
+            exchange.tap = ResponseTap(exchange.reader, response.stream)
+            response.stream = exchange.tap
+
+    def end(self, flow: http.HTTPFlow, cause: Cause) -> None:
+        """Write the response down. Once: what comes later about this flow is ignored."""
+        exchange = self._exchanges.pop(flow.id, None)
+        if exchange is not None:
+            self._conclude(exchange, cause)
+
+    def end_unseen(self, flow: http.HTTPFlow, route: Route) -> None:
+        """Write down a response whose request came before there was a recorder. It stands alone."""
+        note = Note("request_not_seen", "recording began after the request had gone upstream")
+        self._conclude(
+            Exchange(flow, flow.id, None, route, time.monotonic(), self.settings.fold_over, None, {}, notes=[note]),
+            "response",
+        )
+
+    def disconnected(self, client: connection.Client) -> None:
+        """End whatever of this client has no end yet: for some failures mitmproxy calls no other hook."""
+        for exchange in list(self._exchanges.values()):
+            if exchange.flow.client_conn.id == client.id:
+                self.end(exchange.flow, "disconnected")
+
+    def stop(self) -> None:
+        """End everything and close the files in good order. What comes after it begins a new file."""
+        self.stopped = True
+        for exchange in list(self._exchanges.values()):
+            self.end(exchange.flow, "stopped")
+        self.journal.close()
+
+    def _recorded(self, seen: SeenRequest, notes: list[Note]) -> Record:
+        """The request line. Were the measuring to fail, the line still says that there was a request."""
+        key, fold_over = self.journal.key, self.settings.fold_over
+        try:
+            return request_record(seen, fold_over=fold_over, key=key, notes=notes)
+        except Exception as error:  # told in the record itself
+            notes.append(Note("not_measured", f"this program failed on the body: {type(error).__name__}"))
+            return request_record(replace(seen, body=None), fold_over=fold_over, key=key, notes=notes)
+
+    def _conclude(self, exchange: Exchange, cause: Cause) -> None:
+        flow, response = exchange.flow, exchange.flow.response
+        now = time.monotonic()
+        if cause == "response" and exchange.reader is None and response is not None and response.status_code >= 200:
+            exchange.reader = _reader(response, exchange.route)
+        answer = _answer(exchange)
+        if _was_idle(exchange, now):
+            exchange.notes.append(Note("idle_timeout", "nothing came for as long as mitmproxy's tcp_timeout allows"))
+        head = response if exchange.reader else None
+        last = exchange.tap.last if exchange.tap else now if cause == "response" else None
+        record = response_record(
+            SeenAnswer(
+                id=exchange.id,
+                time=time.time(),
+                ended=how_it_ended(flow, head, answer, cause),
+                status=head.status_code if head else None,
+                headers=_headers(head) if head else (),
+                answer=answer,
+                first_byte=_since(exchange, exchange.first_byte),
+                first_content=_since(exchange, exchange.tap.first_content if exchange.tap else None),
+                last=_since(exchange, last),
+                failure=flow.error.msg if flow.error else None,
+            ),
+            fold_over=exchange.fold_over,
+            notes=exchange.notes,
+        )
+        self.journal.response(dump(record), exchange.file)
+        logger.info(describe(exchange.number, exchange.summary, record), extra={"client": flow.client_conn.peername})
+
+    def _first_line(self, continues: str | None) -> bytes:
+        settings = self.settings
+        megabytes = settings.rotate_bytes / BYTES_PER_MB
+        head = FileHead(
+            time=time.time(),
+            version=_version(),
+            mitmproxy=version.VERSION,
+            fold_over=settings.fold_over,
+            modes=tuple(ctx.options.mode),
+            options={
+                "capture_compress": settings.compress,
+                "capture_rotate_mb": int(megabytes) if megabytes.is_integer() else megabytes,
+                "capture_match": settings.match_text,
+            },
+            continues=continues,
+        )
+        return dump(start_record(head))
+
+
+def how_it_ended(flow: http.HTTPFlow, head: http.Response | None, answer: Answer | None, cause: Cause) -> Ended:
+    """The word for the end of an exchange. ``head`` None: no answer came; ``answer`` None: its body could not be read.
+
+    What the API said counts first: a client that leaves after the last event got everything. mitmproxy says "reset by
+    client" of HTTP/2 resets from either side; a client's is told by its CANCEL, or by the server not speaking HTTP/2.
+    """
+    message = flow.error.msg if flow.error else ""
+    if (head and head.status_code >= 400) or (answer and answer.error):
+        return "error"
+    if (answer and answer.complete) or (head and cause == "response" and _is_framed(head, answer)):
+        return "completed"
+    if cause == "stopped" or any(text in message for text in _BY_THE_PROXY):
+        return "proxy_stopped"
+    if cause == "disconnected" or (cause == "error" and not flow.client_conn.connected):
+        return "client_gone"
+    if "reset by client" in message and ("CANCEL" in message or flow.server_conn.alpn != b"h2"):
+        return "client_gone"
+    return "upstream_cut" if head else "unreachable"
+
+
+def _is_framed(head: http.Response, answer: Answer | None) -> bool:
+    """Whether HTTP vouches for the whole body: its length was announced, and it is no stream with an end of its own."""
+    if answer is None:
+        return True
+    kind = head.headers.get("content-type", "").lower()
+    has_end = "content-length" in head.headers or "transfer-encoding" in head.headers or head.is_http2
+    return bool(has_end) and not answer.events and "event" not in kind
+
+
+_BY_THE_PROXY: Final = (
+    flow.Error.KILLED_MESSAGE,
+    "exceeds mitmproxy's body_size_limit",
+    "refusing to prevent request smuggling",
+)
+
+
+def _reader(response: http.Response, route: Route) -> AnswerReader:
+    headers = response.headers
+    return AnswerReader(response.status_code, headers.get("content-type"), headers.get("content-encoding"), route)
+
+
+def _answer(exchange: Exchange) -> Answer | None:
+    """What was read of the answer. A failure of the reading is a note, and what was read before it is used."""
+    reader, tap, response = exchange.reader, exchange.tap, exchange.flow.response
+    if reader is None or response is None:
+        return None
+    if not _was_seen(response, tap):
+        exchange.notes.append(Note("answer_not_seen", "another script took the answer's stream"))
+        return None
+    problem = tap.problem if tap else None
+    try:
+        if response.raw_content and not (tap and tap.fed):
+            reader.feed(response.raw_content)
+        return reader.finish()
+    except Exception as error:  # told in the record
+        problem = problem or error
+        return None
+    finally:
+        if problem:
+            exchange.notes.append(Note("not_read", f"this program failed on the answer: {type(problem).__name__}"))
+
+
+def _was_seen(response: http.Response, tap: ResponseTap | None) -> bool:
+    if response.raw_content is not None or not response.stream:
+        return True
+    return tap is not None and bool(tap.fed or tap.ended or response.stream is tap)
+
+
+def _was_idle(exchange: Exchange, now: float) -> bool:
+    """mitmproxy calls it a leaving client when it closes a connection on which nothing has come for too long."""
+    if exchange.flow.error is None or exchange.flow.error.msg != "Client disconnected.":
+        return False
+    last = (exchange.tap and exchange.tap.last) or exchange.first_byte or exchange.accepted
+    return now - last >= float(ctx.options.tcp_timeout)
+
+
+def _since(exchange: Exchange, moment: float | None) -> float | None:
+    if moment is None or exchange.number is None:
+        return None
+    return round(max(moment - exchange.accepted, 0.0), 6)
+
+
+def _host(flow: http.HTTPFlow) -> str:
+    """Where the request goes, by name where it is known; in transparent modes only the Host header has it."""
+    host = flow.request.host
+    try:
+        ip_address(host)
+    except ValueError:
+        return host
+    return host if isinstance(flow.client_conn.proxy_mode, ReverseMode) else flow.request.pretty_host.rpartition("@")[2]
+
+
+def _headers(message: http.Message) -> tuple[tuple[str, str], ...]:
+    """Names and values in order, bytes that are no UTF-8 as lone surrogates."""
+    return tuple((_text(name), _text(value)) for name, value in message.headers.fields)
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def _summary(record: Record, path: str) -> Record:
+    body = record.get("body")
+    model = body.get("model") if isinstance(body, dict) else None
+    return {"route": record["route"], "model": model or requested_model(path), "figures": record.get("figures")}
+
+
+def _last_line(file: CaptureFile, tally: Tally) -> bytes:
+    return dump(
+        end_record(
+            time.time(), requests=file.requests, responses=file.responses, lost=tally.lost, unmatched=tally.unmatched
+        )
+    )
+
+
+def _version() -> str:
+    try:
+        return importlib.metadata.version("weighbridge")
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"  # run from a checkout that is not installed

@@ -1,0 +1,184 @@
+"""Starts mitmdump with the recorder in front of an API, on the loopback.
+
+Strategy: mitmdump runs as a child of this process in the same terminal, under this very interpreter, so that neither
+PATH nor the folder one happens to be in decides what is loaded. It is up when `ready.py` has written its address.
+"""
+
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from urllib.parse import urlsplit
+
+HOST = "127.0.0.1"
+API = "https://api.anthropic.com"
+FIRST_PORT = 8080
+_PORTS_TRIED = 20
+_START_SECONDS = 60.0
+_STOP_SECONDS = 20.0
+
+# mitmproxy tells of each script and each connection; what is left is one line per exchange, and warnings.
+_MITMDUMP = """
+import logging
+from mitmproxy.tools.main import mitmdump
+for name in ("mitmproxy.addons.script", "mitmproxy.proxy.server"):
+    logging.getLogger(name).setLevel(logging.WARNING)
+mitmdump()
+"""
+
+
+class NotStarted(Exception):
+    """mitmdump did not come up; the text is one sentence. `code` is its exit code, or 2 when it was not even tried."""
+
+    def __init__(self, sentence: str, code: int) -> None:
+        super().__init__(sentence)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """How mitmdump is to be started."""
+
+    captures: Path
+    upstream: str = API
+    forward: bool = False
+    """As a forward proxy, decrypting traffic with the host of `upstream` only; otherwise in reverse, for `upstream`."""
+    port: int = 0
+    options: tuple[str, ...] = ()
+    """`name=value`, handed on to mitmdump's `--set`, each instead of ours of the same name."""
+
+    def arguments(self) -> list[str]:
+        """The command line. Raises NotStarted when `upstream` is no address of a server."""
+        host = urlsplit(self.upstream).hostname
+        if urlsplit(self.upstream).scheme not in ("http", "https") or not host:
+            raise NotStarted(f"--upstream {self.upstream!r} is not an address like {API}", 2)
+        here = Path(__file__).resolve().parent
+        # A shorter idle time-out than the client's own would end long answers that a direct connection lets finish.
+        ours = ["connection_strategy=lazy", "flow_detail=0", "tcp_timeout=3600", f"capture_dir={self.captures}"]
+        if self.forward:
+            pattern = host.replace(".", r"\.")
+            ours.append(rf"allow_hosts=^{pattern}(:\d+)?$")
+        scripts = ["-s", str(here / "capture.py"), "-s", str(here / "ready.py")]
+        mode = "regular" if self.forward else f"reverse:{self.upstream}"
+        given = {option.partition("=")[0] for option in self.options}
+        # mitmproxy takes a text option only once.
+        options = [option for option in ours if option.partition("=")[0] not in given] + list(self.options)
+        sets = [part for option in options for part in ("--set", option)]
+        python = [sys.executable, "-P", "-c", _MITMDUMP]
+        return [*python, "--listen-host", HOST, "--listen-port", str(self.port), "--mode", mode, *scripts, *sets]
+
+
+@dataclass(slots=True)
+class Proxy:
+    """A mitmdump that is up."""
+
+    process: subprocess.Popen[bytes]
+    url: str
+    setup: Setup = field(repr=False)
+
+    def wait(self) -> int:
+        """Waits for the end, handing on the signals that this process gets. The exit code, 128 + n after signal n."""
+        names = ("SIGINT", "SIGTERM", "SIGHUP")
+        signals = [getattr(signal, name) for name in names if hasattr(signal, name)]
+        before = {number: signal.signal(number, self._hand_on) for number in signals}
+        try:
+            code = self.process.wait()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+        return code if code >= 0 else 128 - code
+
+    def stop(self) -> int:
+        """Ends it in good order, by force when that takes too long. The exit code."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        try:
+            return self.process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.wait()
+
+    def _hand_on(self, number: int, _: FrameType | None) -> None:
+        # After Ctrl-C in a terminal mitmdump gets the signal twice, which it takes as once.
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+
+
+def start(setup: Setup) -> Proxy:
+    """Starts mitmdump and returns when it listens. Its output goes where ours goes. Raises NotStarted."""
+    with tempfile.TemporaryDirectory(prefix="weighbridge-") as folder:
+        ready = Path(folder, "ready")
+        environment = {**os.environ, "WEIGHBRIDGE_READY": str(ready), "PYTHONUNBUFFERED": "1"}
+        process = subprocess.Popen(setup.arguments(), env=environment, stdin=subprocess.DEVNULL)
+        try:
+            address = _address(process, ready)
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+    return Proxy(process, f"http://{address}", setup)
+
+
+@contextmanager
+def started(setup: Setup) -> Iterator[Proxy]:
+    """`start`, and `stop` at the end of the block."""
+    proxy = start(setup)
+    try:
+        yield proxy
+    finally:
+        proxy.stop()
+
+
+def _address(process: subprocess.Popen[bytes], ready: Path) -> str:
+    deadline = time.monotonic() + _START_SECONDS
+    while not ready.exists():
+        if process.poll() is not None:
+            raise NotStarted("mitmdump did not start: what it printed above says why", process.returncode or 1)
+        if time.monotonic() > deadline:
+            raise NotStarted(f"mitmdump was not up after {_START_SECONDS:.0f} seconds", 1)
+        time.sleep(0.02)
+    return ready.read_text(encoding="utf-8")
+
+
+def free_port(wanted: int | None) -> int:
+    """`wanted`, or the first free port from 8080 on when it is None. Raises NotStarted when it is in use."""
+    if wanted is not None:
+        if wanted and not _is_free(wanted):
+            raise NotStarted(f"port {wanted} of {HOST} is in use: choose another one with --port, or none at all", 2)
+        return wanted
+    candidates = range(FIRST_PORT, FIRST_PORT + _PORTS_TRIED)
+    return next((port for port in candidates if _is_free(port)), 0)
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        if os.name == "posix":
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except (OSError, OverflowError):
+            return False
+    return True
+
+
+def exports(proxy: Proxy) -> list[str]:
+    """What to run in the client's shell, first the line to run and then, as comments, what else there is to know."""
+    if not proxy.setup.forward:
+        return [f"export ANTHROPIC_BASE_URL={proxy.url}"]
+    folder = next(
+        (text.partition("=")[2] for text in proxy.setup.options[::-1] if text.startswith("confdir=")), "~/.mitmproxy"
+    )
+    authority = shlex.quote(str(Path(folder).expanduser() / "mitmproxy-ca-cert.pem"))
+    return [
+        f"export HTTPS_PROXY={proxy.url} NODE_EXTRA_CA_CERTS={authority}",
+        f"# Python clients read SSL_CERT_FILE={authority} instead, and then trust no other authority.",
+    ]

@@ -1,0 +1,1 @@
+"""Reads recorded `/v1/messages` traffic and weighs it."""

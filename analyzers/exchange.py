@@ -1,0 +1,121 @@
+"""Exchange: one recorded request with its answer. What every reader yields and every analyzer takes.
+
+A figure that was not seen is None, never 0. Bodies are unfolded: what a capture folded is an ``Elided`` leaf with its
+true lengths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from analyzers.wire.jsontext import Json
+from analyzers.wire.note import Note
+from analyzers.wire.record import Ended
+from analyzers.wire.routes import Route, requested_model
+from analyzers.wire.usage import Usage
+from analyzers.wire.weight import WireSteps
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the client sent. ``time``: seconds since the epoch; ``body`` None: not there, ``reason`` says why.
+
+    ``recorded``: characters by top-level field as they were taken before folding, in the body's order.
+    """
+
+    body: Json
+    time: float | None = None
+    method: str = "POST"
+    host: str | None = None
+    path: str = ""
+    query: str = ""
+    route: Route = "messages"
+    headers: Mapping[str, Any] = field(default_factory=dict)
+    other_headers: tuple[str, ...] = ()
+    wire_bytes: int | None = None
+    decoded_bytes: int | None = None
+    content_encoding: str | None = None
+    fingerprint: str | None = None
+    reason: str | None = None
+    recorded: Mapping[str, int] | None = None
+    recorded_total: int | None = None
+    steps: WireSteps | None = None
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def model(self) -> str | None:
+        """The model asked for: the body's, else the one that the path names."""
+        named = self.body.get("model") if type(self.body) is dict else None
+        return named if type(named) is str else requested_model(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class ApiError:
+    """The server's own words about a failure: what support asks for."""
+
+    type: str | None
+    message: str | None
+    request_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What came back. ``status`` None: nothing did. Durations in seconds since the request was accepted."""
+
+    status: int | None = None
+    time: float | None = None
+    headers: Mapping[str, Any] = field(default_factory=dict)
+    model: str | None = None
+    message_id: str | None = None
+    stop_reason: str | None = None
+    usage: Usage | None = None
+    usage_raw: Mapping[str, Any] | None = None
+    content: Json = None
+    body: Json = None
+    error: ApiError | None = None
+    failure: str | None = None
+    events: Mapping[str, int] = field(default_factory=dict)
+    first_byte: float | None = None
+    first_content: float | None = None
+    last: float | None = None
+    wire_bytes: int | None = None
+    decoded_bytes: int | None = None
+    content_encoding: str | None = None
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request and its answer. ``request`` None: only the answer was found. ``place``: file and line, for
+    messages."""
+
+    request: Request | None
+    response: Response | None
+    ended: Ended
+    place: str
+
+    @property
+    def time(self) -> float | None:
+        """When the request was accepted, else when the answer ended: what exchanges are ordered and numbered by."""
+        if self.request is not None and self.request.time is not None:
+            return self.request.time
+        return self.response.time if self.response is not None else None
+
+    @property
+    def model(self) -> str | None:
+        """The model that served it; None when no answer named one."""
+        return self.response.model if self.response is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something a reader could not use, in one sentence, with its place. ``fatal``: nothing of the file was usable."""
+
+    place: str
+    text: str
+    fatal: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.text}"

@@ -1,0 +1,260 @@
+"""Capture files into exchanges.
+
+``CaptureStream`` is sans I/O: bytes of one file in, in any pieces; exchanges out as soon as their answer is there. So
+a file that is still being written is followed with the same code that reads a finished one, and a file cut anywhere
+is read up to the cut. What cannot be used becomes a ``Problem`` and a count, and reading goes on. Memory: the
+requests that still wait for their answer, and one line.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from datetime import datetime
+from typing import Any
+
+from analyzers.exchange import ApiError, Exchange, Problem, Request, Response
+from analyzers.wire.fold import unfold
+from analyzers.wire.jsontext import Json, NotJson, parse
+from analyzers.wire.note import Note
+from analyzers.wire.record import FORMAT, Ended
+from analyzers.wire.usage import Usage
+from analyzers.wire.weight import WireSteps
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+KINDS = frozenset(("start", "request", "response", "note", "end"))
+PIECE = 512
+"""Compressed bytes given to the library at once: where it meets damage, it forgets what it had made of those."""
+
+_ROUTES = frozenset(("messages", "count_tokens", "batches", "bedrock", "vertex", "other"))
+_ENDED = frozenset(("completed", "error", "unreachable", "client_gone", "upstream_cut", "proxy_stopped"))
+
+
+class CaptureStream:
+    """One capture file, fed in pieces. After ``finish`` the counts and ``problems`` are complete."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        self.problems: list[Problem] = []
+        self.ended_in_order = False
+        self.lost = 0
+        self.unmatched: Counter[str] = Counter()
+        self._unzip: zstd.ZstdDecompressor | None = None
+        self._sniffed = b""
+        self._fed = 0
+        self._begun = False
+        self._rest = bytearray()
+        self._searched = 0
+        self._line = 0
+        self._waiting: dict[str, tuple[int, Request]] = {}
+        self._unknown: Counter[str] = Counter()
+        self._broken = False
+
+    def feed(self, chunk: bytes) -> list[Exchange]:
+        """The exchanges that end within this piece of the file."""
+        if self._broken:
+            return []
+        if not self._begun:
+            self._sniffed += chunk
+            if len(self._sniffed) < len(ZSTD_MAGIC):
+                return []
+            chunk, self._sniffed, self._begun = self._sniffed, b"", True
+            if chunk.startswith(ZSTD_MAGIC):
+                self._unzip = zstd.ZstdDecompressor()
+        return self._lines(self._decompressed(chunk) if self._unzip is not None else chunk)
+
+    def finish(self, *, being_written: bool = False) -> list[Exchange]:
+        """The exchanges without an answer, at the end of what there is of the file."""
+        out = self._lines(self._sniffed) if self._sniffed else []
+        self._sniffed = b""
+        if not being_written:
+            if self._rest:
+                self._problem(f"line {self._line + 1} is torn: the file was cut there, all before it was read")
+            elif self._unzip is not None and not self._unzip.eof and not self.ended_in_order and not self._broken:
+                self._problem("the compressed file was cut: all whole lines before the cut were read")
+        for name, count in self._unknown.items():
+            self._problem(f"{count} lines of unknown kind {name!r} were passed over")
+        self._unknown.clear()
+        if self.lost:
+            self._problem(f"{self.lost} records could not be written when it was recorded")
+        ended: Ended = "in_flight" if being_written else "unanswered"
+        for line, request in self._waiting.values():
+            out.append(Exchange(request, None, ended, f"{self.place}:{line}"))
+        self._waiting.clear()
+        return out
+
+    def _decompressed(self, chunk: bytes) -> bytes:
+        out = bytearray()
+        try:
+            for begin in range(0, len(chunk), PIECE):
+                piece = chunk[begin : begin + PIECE]
+                while piece:
+                    if self._unzip is None or self._unzip.eof:
+                        self._unzip = zstd.ZstdDecompressor()
+                    out += self._unzip.decompress(piece)
+                    piece = self._unzip.unused_data if self._unzip.eof else b""
+                self._fed += PIECE
+        except zstd.ZstdError:
+            self._broken = True
+            self._problem(f"the compressed data is damaged at byte {self._fed} or up to {PIECE} behind: read up to there")
+        return bytes(out)
+
+    def _lines(self, data: bytes) -> list[Exchange]:
+        out: list[Exchange] = []
+        rest = self._rest
+        rest += data
+        start = 0
+        while (end := rest.find(b"\n", max(start, self._searched))) >= 0:
+            self._line += 1
+            line = bytes(rest[start:end])
+            start = end + 1
+            if line.strip() and (exchange := self._record(line)) is not None:
+                out.append(exchange)
+        del rest[:start]
+        self._searched = len(rest)
+        return out
+
+    def _record(self, line: bytes) -> Exchange | None:
+        try:
+            record = parse(line).value
+        except NotJson as error:
+            self._problem(f"line {self._line} is not readable ({error.reason}) and was passed over")
+            return None
+        kind = record.get("kind") if type(record) is dict else None
+        try:
+            if kind == "request":
+                self._waiting[str(record["id"])] = (self._line, read_request(record))
+            elif kind == "response":
+                return self._answered(record)
+            elif kind == "start":
+                self._start(record)
+            elif kind == "end":
+                self._end(record)
+            elif kind != "note":
+                self._unknown[str(kind)[:40]] += 1
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            lacks = f"{type(error).__name__}: {error}"
+            self._problem(f"line {self._line}: a {kind} line without what it must have ({lacks}) was passed over")
+        return None
+
+    def _answered(self, record: dict[str, Any]) -> Exchange:
+        line, request = self._waiting.pop(str(record["id"]), (self._line, None))
+        ended = record["ended"]
+        if ended not in _ENDED:
+            raise ValueError(f"unknown ending {ended!r:.40}")
+        return Exchange(request, read_response(record), ended, f"{self.place}:{line}")
+
+    def _start(self, record: dict[str, Any]) -> None:
+        if record["format"] != FORMAT:
+            found = f"{record['format']!r:.20}"
+            self._problem(f"capture format {found} is not the {FORMAT} this version reads; figures may be missing")
+
+    def _end(self, record: dict[str, Any]) -> None:
+        self.ended_in_order = True
+        self.lost += int(record["lost"])
+        self.unmatched.update(record["unmatched_paths"])
+
+    def _problem(self, text: str) -> None:
+        self.problems.append(Problem(self.place, text))
+
+
+def head_of(compressed: bytes) -> bytes:
+    """What the first bytes of a compressed file hold, as far as they go."""
+    try:
+        return zstd.ZstdDecompressor().decompress(compressed, max_length=1 << 16)
+    except zstd.ZstdError:
+        return b""
+
+
+def read_request(record: dict[str, Any]) -> Request:
+    """A ``request`` line as a Request. Raises KeyError, TypeError or ValueError on a line that breaks the format."""
+    notes = _notes(record)
+    body: Json = None
+    if "body" in record:
+        body, more = unfold(record["body"])
+        notes += more
+    figures = record.get("figures") or {}
+    unparsed = record.get("unparsed")
+    reason = str(unparsed["reason"]) if unparsed else None if "body" in record else "a request without a body"
+    route = record["route"]
+    return Request(
+        body=body,
+        time=_seconds(record["time"]),
+        method=str(record["method"]),
+        host=record.get("host"),
+        path=str(record["path"]),
+        query=str(record.get("query") or ""),
+        route=route if route in _ROUTES else "other",
+        headers=dict(record.get("headers") or {}),
+        other_headers=tuple(record.get("other_headers") or ()),
+        wire_bytes=_count(record.get("wire_bytes")),
+        decoded_bytes=_count(record.get("decoded_bytes")),
+        content_encoding=record.get("content_encoding"),
+        fingerprint=record.get("fingerprint"),
+        reason=reason,
+        recorded=figures.get("fields"),
+        recorded_total=figures.get("total"),
+        steps=WireSteps.from_json(record.get("steps")),
+        notes=tuple(notes),
+    )
+
+
+def read_response(record: dict[str, Any]) -> Response:
+    """A ``response`` line as a Response. Raises like ``read_request``."""
+    notes = _notes(record)
+    content, more = unfold(record.get("content"))
+    body, other = unfold(record.get("body"))
+    usage = None
+    if (raw := record.get("usage")) is not None:
+        usage, usage_notes = Usage.from_json(raw)
+        notes += usage_notes
+    error = record.get("error")
+    return Response(
+        status=record["status"],
+        time=_seconds(record["time"]),
+        headers=dict(record.get("headers") or {}),
+        model=record.get("model"),
+        message_id=record.get("message_id"),
+        stop_reason=record.get("stop_reason"),
+        usage=usage,
+        usage_raw=raw,
+        content=content,
+        body=body,
+        error=ApiError(*(_readable(error.get(name)) for name in ("type", "message", "request_id"))) if error else None,
+        failure=record.get("failure"),
+        events=dict(record.get("events") or {}),
+        first_byte=record.get("first_byte"),
+        first_content=record.get("first_content"),
+        last=record.get("last"),
+        wire_bytes=_count(record.get("wire_bytes")),
+        decoded_bytes=_count(record.get("decoded_bytes")),
+        content_encoding=record.get("content_encoding"),
+        notes=tuple([*notes, *more, *other]),
+    )
+
+
+def _readable(value: Any) -> str | None:
+    """A text of the server, or what is known of it when it was folded."""
+    if type(value) is dict:
+        return f"({value.get('chars')} characters, folded)"
+    return value if value is None else str(value)
+
+
+def _notes(record: dict[str, Any]) -> list[Note]:
+    return [
+        Note(str(note["code"]), str(note.get("detail", "")), str(note.get("path", "")))
+        for note in record.get("notes") or ()
+    ]
+
+
+def _seconds(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int else None

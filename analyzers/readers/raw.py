@@ -1,0 +1,34 @@
+"""A single request body in a JSON file: what somebody saved from a debugger or a log."""
+
+from __future__ import annotations
+
+from analyzers.exchange import Exchange, Request
+from analyzers.wire.jsontext import NotJson, parse
+from analyzers.wire.routes import Route
+from analyzers.wire.weight import figures
+
+_KEYS = frozenset(("messages", "requests", "system", "tools", "model", "max_tokens"))
+
+
+def read_body(data: bytes, place: str) -> Exchange:
+    """The exchange a body stands for: a request without time, host or answer. Raises NotJson when it is no request of
+    this API."""
+    document = parse(data)
+    body = document.value
+    if type(body) is not dict or not _KEYS & body.keys():
+        raise NotJson("no request of the Messages API (it has neither messages nor requests)")
+    if any(note.code == "trailing_text" for note in document.notes):
+        raise NotJson("more than one JSON document, which is no single request body")
+    route: Route = "batches" if "requests" in body and "messages" not in body else "messages"
+    taken = figures(document, data, len(data))
+    request = Request(
+        body=body,
+        method="POST",
+        path="/v1/messages/batches" if route == "batches" else "/v1/messages",
+        route=route,
+        wire_bytes=len(data),
+        decoded_bytes=len(data),
+        steps=taken.steps,
+        notes=document.notes,
+    )
+    return Exchange(request, None, "not_recorded", place)

@@ -1,0 +1,108 @@
+"""One request taken apart, as JSON and on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.text import Text
+
+from analyzers import tables
+from analyzers.exchange import Exchange
+from analyzers.sizes import Ledger, share_of
+from analyzers.summary import Summary
+from analyzers.wire.note import Note
+from analyzers.wire.record import note_json
+
+
+def shown_json(exchange: Exchange, row: Summary, ledger: Ledger | None) -> dict[str, Any]:
+    """What ``show --json`` prints: the summary's members, and the ledger with every row; null for what is unknown."""
+    shown = row.as_json()
+    del shown["fields"], shown["chars"]
+    shown |= {
+        "unit": None,
+        "fields": None,
+        "total": None,
+        "blocks": None,
+        "structure": None,
+        "wire": None,
+        "unexplained": None,
+        "differences": [],
+    }
+    if ledger is not None:
+        shown |= ledger_json(ledger)
+    shown["notes"] = [note_json(note) for note in notes(exchange)]
+    response = exchange.response
+    shown["usage"] = None if response is None else response.usage_raw
+    shown["error"] = None
+    if response is not None and response.error is not None:
+        shown["error"] = {"type": response.error.type, "message": response.error.message, "request_id": row.request_id}
+    return shown
+
+
+def ledger_json(ledger: Ledger) -> dict[str, Any]:
+    """A ledger as plain values; ``share`` in percent, unrounded."""
+    return {
+        "unit": ledger.unit,
+        "fields": [
+            {"name": field.name, "chars": field.size, "share": share_of(field.size, ledger.total)}
+            for field in ledger.fields
+        ],
+        "total": {"chars": ledger.total},
+        "blocks": [
+            {
+                "path": sized.row.path,
+                "chars": sized.size,
+                "class": ", ".join(sized.classes),
+                "classes": dict(sized.classes),
+                "type": sized.row.type,
+                "what": sized.row.what,
+            }
+            for field in ledger.fields
+            for sized in field.rows
+        ],
+        "structure": {field.name: field.structure for field in ledger.fields},
+        "wire": None
+        if ledger.wire is None
+        else [{"step": name, "amount": amount} for name, amount in ledger.wire.as_dict().items()],
+        "unexplained": ledger.unexplained,
+        "differences": [
+            {"place": found.place, "measured": found.measured, "recorded": found.recorded}
+            for found in ledger.differences
+        ],
+    }
+
+
+def notes(exchange: Exchange) -> Sequence[Note]:
+    """All notes of an exchange, the request's first."""
+    return [note for side in (exchange.request, exchange.response) if side is not None for note in side.notes]
+
+
+def print_shown(exchange: Exchange, row: Summary, ledger: Ledger | None, most: int | None) -> None:
+    """Prints the exchange as tables. ``most``: rows of one field before the shorter ones are counted in one line;
+    None shows all."""
+    out = tables.console()
+    out.print(Text(tables.heading(row, exchange), "bold"))
+    if ledger is None:
+        out.print(f"no sizes: {tables.safe(row.reason or 'no body')}")
+    else:
+        out.print()
+        out.print(tables.field_table(ledger))
+        out.print()
+        out.print(tables.block_table(ledger.fields, ledger.unit, most))
+        if ledger.unit == "chars":
+            out.print(tables.wire_table(ledger))
+        for found in ledger.differences:
+            out.print(
+                f"DOES NOT CLOSE: {tables.safe(found.place)} measured {found.measured:,}, must be {found.recorded:,}"
+                " (the recorded figure was taken before folding)"
+            )
+    out.print()
+    out.print(tables.usage_line(row))
+    response = exchange.response
+    if response is not None and response.error is not None:
+        error = response.error
+        out.print(f"error: {tables.safe(f'{error.type}: {error.message}')} ({row.request_id or 'no request id'})")
+    for note in notes(exchange):
+        place = f" at {tables.safe(note.path)}" if note.path else ""
+        out.print(f"note: {note.code}{place} {tables.safe(note.detail)}".rstrip())

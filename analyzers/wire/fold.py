@@ -1,0 +1,289 @@
+"""Folding: long strings become ``{_elided, chars, sha256}`` markers that keep every length, and come back as
+``Elided``.
+
+A capture must stay small and private, and every figure must still come out of it. So a marker carries the length of
+what it replaced in each unit, and reading turns it into a leaf of its own type, never into an object that could be
+measured by its shell. What looks like a marker in the user's own data is escaped on the way in. One iterative pass
+each way, O(nodes + characters folded).
+
+Which strings are never folded is decided by place, not by name alone: ``name`` in a tool is an identifier, ``name``
+inside ``input`` is the user's.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from hashlib import sha256
+from typing import Any
+
+from analyzers.wire.jsontext import Json, quoted, scalar_chars
+from analyzers.wire.labels import describe_text
+from analyzers.wire.media import Media, inspect
+from analyzers.wire.note import Note
+
+MARK = "_elided"
+KEY_MIN = 64
+"""Object keys up to this length stay readable at any threshold."""
+
+# fmt: off
+IDENTIFYING = frozenset((
+    "type", "role", "id", "name", "model", "media_type", "tool_use_id", "tool_name", "toolset_name", "custom_id",
+    "user_id", "file_id", "previous_message_id", "message_id", "container", "stop_reason", "stop_sequence", "ttl",
+    "scope", "effort", "request_id", "service_tier", "inference_geo", "speed", "mcp_server_name", "server_name",
+))
+# fmt: on
+USER_DATA = frozenset({"input", "input_schema", "input_examples", "schema"})
+CREDENTIALS = frozenset({"authorization_token", "fallback_credit_token"})
+
+_LOOKS_MARKED = re.compile(r"_+elided(:.*)?", re.DOTALL)
+_SHORT = b'"\\\b\f\n\r\t'  # escaped as two characters; other control characters as six
+_ORDINARY = bytes(sorted(set(range(32, 256)) - set(_SHORT)))
+_FOLDED_KEY = re.compile(r"_elided:(\d+):([0-9a-f]{64}):(\d+):(\d+):(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Elided:
+    """A folded string, or a folded object key: its lengths in every unit, its hash (None for a credential), and what
+    it was."""
+
+    chars: int
+    utf16: int
+    bytes: int
+    json_chars: int
+    sha256: str | None = None
+    label: str | None = None
+    width: int | None = None
+    height: int | None = None
+    pages: int | None = None
+
+
+def lengths(text: str) -> Elided:
+    """The lengths and hash of one string, as a marker would keep them."""
+    raw, utf16, json_chars = _measured(text)
+    return Elided(len(text), utf16, len(raw), json_chars, sha256(raw).hexdigest())
+
+
+def _measured(text: str) -> tuple[bytes, int, int]:
+    """UTF-8 bytes, UTF-16 units, and characters inside the quotes of the shortest JSON form."""
+    chars = len(text)
+    if text.isascii():
+        raw = text.encode()
+        utf16 = chars
+    else:
+        raw = text.encode("utf-8", "surrogatepass")
+        utf16 = len(text.encode("utf-16-le", "surrogatepass")) // 2
+        if b"\xed" in raw:  # perhaps lone surrogates, which the shortest JSON form writes as six characters
+            return raw, utf16, len(quoted(text)) - 2
+    if special := raw.translate(None, _ORDINARY):
+        return raw, utf16, chars + len(special) + 4 * len(special.translate(None, _SHORT))
+    return raw, utf16, chars
+
+
+def fold(value: Json, over: int) -> Json:
+    """A copy of a raw value with strings of more than ``over`` characters folded (0: every string; -1: none) and
+    credentials masked."""
+    return _walk([value], over)[0][0]
+
+
+def fold_fields(body: dict[str, Json], over: int) -> tuple[dict[str, Json], dict[str, tuple[int, int]]]:
+    """A request body folded, and of each of its fields, before folding: characters, and punctuation of its shortest
+    JSON text. One walk for both, since the client waits for it."""
+    folded: dict[str, Json] = {}
+    weights: dict[str, tuple[int, int]] = {}
+    for key, value in body.items():
+        part, chars, punctuation = _walk({key: value}, over)
+        folded |= part
+        weights[key] = chars - len(key), punctuation - 5
+    return folded, weights
+
+
+def _walk(root: Json, over: int) -> tuple[Json, int, int]:
+    """A container folded, its characters, and the punctuation of its shortest JSON text.
+
+    Copies each container as a whole and then replaces what changes, which is far less than what stays.
+    """
+    limit = _limit(over)
+    chars = punctuation = 0
+    holder: Json = root.copy()
+    stack: list[tuple[Json, Json, _Place]] = [(root, holder, _API)]
+    while stack:
+        source, target, place = stack.pop()
+        names: dict[str, str] | None = None
+        if type(source) is dict:
+            keys = "".join(source)
+            chars += len(keys)
+            punctuation += 4 * len(source) + 1 if source else 2
+            if len(keys) > KEY_MIN or MARK in keys:
+                names = _renamed(source, target, max(limit, KEY_MIN))
+            members: Iterable[tuple[Any, Json]] = source.items()
+        else:
+            punctuation += len(source) + 1 if source else 2
+            members = enumerate(source)
+        for key, member in members:
+            kind = type(member)
+            if kind is str:
+                size = len(member)
+                chars += size
+                punctuation += 2
+                if size > limit or place is _SECRET or (place is _API and key in CREDENTIALS):
+                    target[key if names is None else names[key]] = _kept(key, member, source, place, limit)
+            elif kind is dict or kind is list:
+                target[key if names is None else names[key]] = child = member.copy()
+                stack.append((member, child, _below(place, key)))
+            else:
+                chars += scalar_chars(member)
+    return holder, chars, punctuation
+
+
+def _kept(key: str | int, text: str, parent: Json, place: _Place, limit: int) -> Json:
+    """What a capture keeps of a string that may be long or secret."""
+    if place is _SECRET or (place is _API and key in CREDENTIALS):
+        return text if key == "mode" else _credential(text)
+    if place is _API and key in IDENTIFYING:
+        return text
+    return _marker(text, *_told(key, text, parent))
+
+
+def _renamed(source: dict[str, Json], target: dict[str, Json], limit: int) -> dict[str, str] | None:
+    """The names under which the members of an object are kept, when any differs; the target then has them."""
+    names = {key: _folded_key(key, limit) for key in source}
+    if all(key is name for key, name in names.items()):
+        return None
+    target.clear()
+    target.update((names[key], member) for key, member in source.items())
+    return names
+
+
+class _Place(Enum):
+    """Whose names the keys here are: the API's, the user's, or the API's inside a credential object."""
+
+    API = 1
+    USER = 2
+    SECRET = 3
+
+
+_API, _USER, _SECRET = _Place
+
+
+def _below(place: _Place, key: str | int) -> _Place:
+    if place is _API:
+        if key in USER_DATA:
+            return _USER
+        if key in CREDENTIALS:
+            return _SECRET
+    return place
+
+
+def _told(key: str | int, text: str, parent: Json) -> tuple[str | None, Media | None]:
+    """Label and measures of a string that is about to be folded, from its place."""
+    if key == "text" or type(parent) is list:
+        return describe_text(text), None
+    media_type = parent.get("media_type")
+    if key == "data" and type(media_type) is str and parent.get("type") == "base64":
+        return f"base64 {media_type[:60]}", inspect(text, media_type)
+    if key == "signature":
+        return "signature", None
+    if parent.get("type") == "redacted_thinking" or str(key).startswith("encrypted_"):
+        return "encrypted", None
+    return describe_text(text), None
+
+
+def _marker(text: str, label: str | None, media: Media | None = None) -> dict[str, Any]:
+    raw, utf16, json_chars = _measured(text)
+    chars = len(text)
+    marker: dict[str, Any] = {MARK: label or True, "chars": chars, "sha256": sha256(raw).hexdigest()}
+    if utf16 != chars:
+        marker["utf16"] = utf16
+    if len(raw) != chars:
+        marker["bytes"] = len(raw)
+    if json_chars != chars:
+        marker["json_chars"] = json_chars
+    if media is not None:
+        found = (("width", media.width), ("height", media.height), ("pages", media.pages))
+        marker.update((name, size) for name, size in found if size is not None)
+    return marker
+
+
+def _credential(text: str) -> dict[str, Any]:
+    marker = _marker(text, "credential")
+    del marker["sha256"]
+    return marker
+
+
+def _limit(over: int) -> int:
+    return over if over >= 0 else sys.maxsize
+
+
+def folded_key(key: str, over: int) -> str:
+    """An object key as a capture holds it: escaped when it looks like a marker, folded when it is long."""
+    return _folded_key(key, max(_limit(over), KEY_MIN))
+
+
+def _folded_key(key: str, limit: int) -> str:
+    if len(key) > limit:
+        told = lengths(key)
+        return f"{MARK}:{told.chars}:{told.sha256}:{told.utf16}:{told.bytes}:{told.json_chars}"
+    return f"_{key}" if key[:1] == "_" and _LOOKS_MARKED.fullmatch(key) else key
+
+
+def unfold(value: Json) -> tuple[Json, list[Note]]:
+    """The value a capture holds, with markers as ``Elided`` leaves and keys as they were. A marker that is damaged
+    stays an object, with a note."""
+    notes: list[Note] = []
+    holder: list[Json] = []
+    stack: list[tuple[Json, Json]] = [([value], holder)]
+    while stack:
+        source, target = stack.pop()
+        if type(source) is list:
+            for member in source:
+                child = _opened(member, notes)
+                target.append(child)
+                if type(child) is dict or type(child) is list:
+                    stack.append((member, child))
+        else:
+            for key, member in source.items():
+                child = _opened(member, notes)
+                target[_unfolded_key(key) if key[:1] == "_" else key] = child
+                if type(child) is dict or type(child) is list:
+                    stack.append((member, child))
+    return holder[0], notes
+
+
+def _opened(member: Json, notes: list[Note]) -> Json:
+    """What stands for a member in the unfolded tree: an empty container to be filled, an ``Elided``, or the scalar
+    itself."""
+    kind = type(member)
+    if kind is list:
+        return []
+    if kind is not dict:
+        return member
+    if MARK not in member:
+        return {}
+    elided = _elided(member)
+    if elided is None:
+        notes.append(Note("damaged_marker", "a fold marker without its lengths was read as an ordinary object"))
+        return {}
+    return elided
+
+
+def _elided(marker: dict[str, Any]) -> Elided | None:
+    chars, label, sha = marker.get("chars"), marker[MARK], marker.get("sha256")
+    utf16, size, json_chars = (marker.get(name, chars) for name in ("utf16", "bytes", "json_chars"))
+    if not all(type(n) is int and n >= 0 for n in (chars, utf16, size, json_chars)) or not (
+        sha is None or type(sha) is str
+    ):
+        return None
+    assert type(chars) is int and type(utf16) is int and type(size) is int and type(json_chars) is int
+    width, height, pages = (n if type(n := marker.get(name)) is int else None for name in ("width", "height", "pages"))
+    return Elided(chars, utf16, size, json_chars, sha, label if type(label) is str else None, width, height, pages)
+
+
+def _unfolded_key(key: str) -> str | Elided:
+    if match := _FOLDED_KEY.fullmatch(key):
+        chars, sha, utf16, size, json_chars = match.groups()
+        return Elided(int(chars), int(utf16), int(size), int(json_chars), sha)
+    return key[1:] if _LOOKS_MARKED.fullmatch(key) and key[:2] == "__" else key

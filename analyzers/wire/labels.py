@@ -1,0 +1,74 @@
+"""What a text is, told from how it begins: short labels for rows and fold markers.
+
+The beginnings are those that Claude Code, its SDK and the API's own guides use (measured on recorded requests). A
+label never quotes the text. Only the head of the text is looked at, so the cost does not depend on its length.
+"""
+
+from __future__ import annotations
+
+_HEAD = 2000
+_REMINDER = "<system-reminder>"
+
+# Looked for in the head of a system-reminder, in this order.
+_REMINDERS = (
+    ("agent types", "agents"),
+    ("skills are available", "skills"),
+    ("Token usage:", "token budget"),
+    ("token budget", "token budget"),
+    ("total_tokens left", "token budget"),
+    ("USD budget", "budget"),
+    ("# claudeMd", "CLAUDE.md and context"),
+    ("CLAUDE.md", "CLAUDE.md"),
+    ("MEMORY.md", "memory index"),
+    ("# userEmail", "context with e-mail"),
+    ("hook success", "hook output"),
+    ("hook additional context", "hook output"),
+    ("hook blocking error", "hook output"),
+    ("gitStatus", "git status"),
+    ("deferred tools", "deferred tools"),
+    ("MCP Server Instructions", "MCP instructions"),
+    ("# currentDate", "date"),
+    ("todo list", "todo list"),
+    ("plan mode", "plan mode"),
+    ("was modified", "changed file"),
+)
+# Beginnings of texts that stand alone.
+_BEGINNINGS = (
+    ("x-anthropic-billing-header", "billing header"),
+    ("You are Claude Code", "Claude Code identity"),
+    ("You are a Claude agent", "Agent SDK identity"),
+    ("You are an interactive", "main instructions"),
+    ("# Environment", "environment"),
+    ("<env>", "environment"),
+    ("gitStatus:", "git status"),
+    ("<local-command-caveat>", "local command"),
+    ("<local-command-stdout>", "local command output"),
+    ("<bash-stdout>", "shell output"),
+    ("<bash-input>", "shell input"),
+    ("<command-name>", "slash command"),
+    ("<command-message>", "slash command"),
+    ("This session is being continued", "compaction summary"),
+    ("<user-prompt-submit-hook>", "hook output"),
+    ("<session-start-hook>", "hook output"),
+    ("SessionStart hook", "hook output"),
+    ("UserPromptSubmit hook", "hook output"),
+    ("data:image/", "data URI in text"),
+    ("Contents of ", "file contents"),
+)
+_SIGNS = (_REMINDER, *(sign for sign, _ in _BEGINNINGS))
+
+
+def describe_text(text: str) -> str | None:
+    """A label of a few words for a text that has a known beginning, else None."""
+    head = text[:_HEAD].lstrip()
+    if not head.startswith(_SIGNS):
+        return None
+    if head.startswith(_REMINDER):
+        for sign, label in _REMINDERS:
+            if sign in head:
+                return f"system-reminder: {label}"
+        return "system-reminder"
+    for sign, label in _BEGINNINGS:
+        if head.startswith(sign):
+            return label
+    return None

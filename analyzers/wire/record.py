@@ -1,0 +1,265 @@
+"""The lines of a capture file, as plain values (``docs/capture-format.md`` is the contract).
+
+Pure: what the recorder saw goes in, one JSON object comes out. Everything that must never reach the disk is stopped
+here, so that no caller can forget it: headers and queries go through the allow-lists, bodies through the fold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import blake2b, sha256
+from typing import TYPE_CHECKING, Any, Literal
+
+from analyzers.wire.encodings import decode
+from analyzers.wire.fold import fold, fold_fields, folded_key
+from analyzers.wire.headers import keep, keep_query
+from analyzers.wire.jsontext import NotJson, parse, weigh
+from analyzers.wire.note import Note
+from analyzers.wire.routes import Route
+from analyzers.wire.weight import figures
+
+if TYPE_CHECKING:
+    from analyzers.wire.answer import Answer
+
+FORMAT = 1
+BODY_LIMIT = 256 * 1024 * 1024
+"""Bytes of a decoded request body that are looked at; the API's own limit is 256 MB for batches."""
+
+ERROR_KEPT = 400
+"""Characters of an error's message that stay readable at any threshold: it is the API's sentence and what support
+asks for."""
+
+type Ended = Literal[
+    "completed",
+    "error",
+    "unreachable",
+    "client_gone",
+    "upstream_cut",
+    "proxy_stopped",
+    "unanswered",
+    "in_flight",
+    "not_recorded",
+]
+type Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SeenRequest:
+    """A request as the proxy saw it. ``body`` None: it was streamed upstream and not kept; ``time`` in seconds since
+    the epoch."""
+
+    id: str
+    time: float
+    method: str
+    scheme: str
+    host: str
+    port: int
+    path: str
+    route: Route
+    headers: tuple[tuple[str, str], ...]
+    body: bytes | None
+    streamed: bool = False
+
+
+def timestamp(seconds: float) -> str:
+    """RFC 3339 in UTC with microseconds."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def request_record(seen: SeenRequest, *, fold_over: int, key: bytes, notes: Iterable[Note] = ()) -> Record:
+    """The ``request`` line. ``key``: the folder's fingerprint key. Never raises on what a client sent."""
+    path, _, query = seen.path.partition("?")
+    kept, others = keep(seen.headers)
+    encoding = _header(seen.headers, "content-encoding")
+    record: Record = {
+        "kind": "request",
+        "id": seen.id,
+        "time": timestamp(seen.time),
+        "method": seen.method,
+        "scheme": seen.scheme,
+        "host": seen.host,
+        "port": seen.port,
+        "path": path,
+        "query": keep_query(query),
+        "route": seen.route,
+        "headers": kept,
+        "other_headers": others,
+        "wire_bytes": None if seen.body is None else len(seen.body),
+        "decoded_bytes": None,
+        "content_encoding": encoding,
+        "fingerprint": None if seen.body is None else blake2b(seen.body, key=key, digest_size=16).hexdigest(),
+    }
+    if seen.streamed:
+        record["streamed"] = True
+    found = list(notes)
+    record |= _body(seen, encoding, fold_over, found)
+    record["notes"] = [note_json(note) for note in found]
+    if "body" in record:  # the longest member last, so that a line can be read by its head
+        record["body"] = record.pop("body")
+    return record
+
+
+def _body(seen: SeenRequest, encoding: str | None, fold_over: int, notes: list[Note]) -> Record:
+    raw = seen.body
+    if raw is None:
+        return {"unparsed": {"bytes": None, "sha256": None, "reason": "the body was streamed past and not seen"}}
+    if not raw and seen.method != "POST":
+        return {"decoded_bytes": 0}
+    data = raw
+    if encoding is not None or raw[:1] != b"{":  # compressed, perhaps without saying so
+        decoded = decode(raw, encoding, BODY_LIMIT)
+        data = decoded.data
+        notes.extend(decoded.notes)
+    try:
+        document = parse(data)
+    except NotJson as error:
+        return {"decoded_bytes": len(data), "unparsed": unparsed(raw, error.reason)}
+    notes.extend(document.notes)
+    body = document.value
+    if type(body) is dict:
+        body, weights = fold_fields(body, fold_over)
+    else:
+        body, weights = fold(body, fold_over), {"": weigh(body)}
+    taken = figures(document, data, len(raw), weights)
+    return {
+        "decoded_bytes": len(data),
+        "figures": {
+            "fields": {folded_key(name, fold_over): amount for name, amount in taken.fields.items()},
+            "total": taken.total,
+        },
+        "steps": taken.steps.as_dict(),
+        "body": body,
+    }
+
+
+def unparsed(raw: bytes, reason: str) -> Record:
+    """What is kept of a body that is no JSON: its length, its hash and the reason."""
+    return {"bytes": len(raw), "sha256": sha256(raw).hexdigest(), "reason": reason}
+
+
+@dataclass(frozen=True, slots=True)
+class SeenAnswer:
+    """The end of an exchange as the proxy saw it. Durations in seconds since the request was accepted; None: never
+    happened.
+
+    ``status`` None: no answer came. ``failure``: what the proxy says of the end, when it was no good one.
+    """
+
+    id: str
+    time: float
+    ended: Ended
+    status: int | None
+    headers: tuple[tuple[str, str], ...] = ()
+    answer: Answer | None = None
+    first_byte: float | None = None
+    first_content: float | None = None
+    last: float | None = None
+    failure: str | None = None
+
+
+def response_record(seen: SeenAnswer, *, fold_over: int, notes: Iterable[Note] = ()) -> Record:
+    """The ``response`` line."""
+    kept, others = keep(seen.headers)
+    record: Record = {
+        "kind": "response",
+        "id": seen.id,
+        "time": timestamp(seen.time),
+        "ended": seen.ended,
+        "status": seen.status,
+        "headers": kept,
+        "other_headers": others,
+        "content_encoding": _header(seen.headers, "content-encoding"),
+        "first_byte": seen.first_byte,
+        "first_content": seen.first_content,
+        "last": seen.last,
+    }
+    if seen.failure:
+        record["failure"] = seen.failure
+    found = list(notes)
+    if seen.answer is not None:
+        found += seen.answer.notes
+        record |= _answer(seen.answer, fold_over)
+    record["notes"] = [note_json(note) for note in found]
+    return record
+
+
+def _answer(answer: Answer, fold_over: int) -> Record:
+    record: Record = {
+        "wire_bytes": answer.wire_bytes,
+        "decoded_bytes": answer.decoded_bytes,
+        "model": answer.model,
+        "message_id": answer.message_id,
+        "stop_reason": answer.stop_reason,
+        "usage": answer.usage,
+    }
+    if answer.usage_start is not None:
+        record["usage_start"] = answer.usage_start
+    if answer.usage_delta is not None:
+        record["usage_delta"] = answer.usage_delta
+    if answer.error is not None:
+        error = {"type": answer.error.type, "message": answer.error.message, "request_id": answer.error.request_id}
+        record["error"] = fold(error, max(fold_over, ERROR_KEPT) if fold_over >= 0 else fold_over)
+    if answer.events:
+        record["events"] = answer.events
+    if answer.content is not None:
+        record["content"] = fold(answer.content, fold_over)
+    if answer.body is not None:
+        record["body"] = fold(answer.body, fold_over)
+    return record
+
+
+def note_json(note: Note) -> dict[str, str]:
+    """A note as the capture file has it, empty members left out."""
+    return (
+        {"code": note.code}
+        | ({"path": note.path} if note.path else {})
+        | ({"detail": note.detail} if note.detail else {})
+    )
+
+
+def _header(headers: Iterable[tuple[str, str]], wanted: str) -> str | None:
+    values = [value for name, value in headers if name.lower() == wanted]
+    return ", ".join(values) if values else None
+
+
+@dataclass(frozen=True, slots=True)
+class FileHead:
+    """What a capture file says of itself in its first line. ``continues``: the file before it, after a rotation."""
+
+    time: float
+    version: str
+    mitmproxy: str
+    fold_over: int
+    modes: tuple[str, ...]
+    options: Mapping[str, Any]
+    continues: str | None = None
+
+
+def start_record(head: FileHead) -> Record:
+    """The ``start`` line."""
+    return {
+        "kind": "start",
+        "format": FORMAT,
+        "time": timestamp(head.time),
+        "weighbridge": head.version,
+        "mitmproxy": head.mitmproxy,
+        "fold_over": head.fold_over,
+        "modes": list(head.modes),
+        "options": dict(head.options),
+        "continues": head.continues,
+    }
+
+
+def end_record(time: float, *, requests: int, responses: int, lost: int, unmatched: Mapping[str, int]) -> Record:
+    """The ``end`` line. ``unmatched``: flows that were not recorded, by method and path."""
+    return {
+        "kind": "end",
+        "time": timestamp(time),
+        "requests": requests,
+        "responses": responses,
+        "lost": lost,
+        "unmatched": sum(unmatched.values()),
+        "unmatched_paths": dict(unmatched),
+    }

@@ -1,0 +1,63 @@
+"""A proxy for all tests that do not need one of their own, and places to start others in."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from proxied import Proxy, Upstream
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture
+def name() -> str:
+    """What finds the records of one exchange among all others."""
+    return f"exchange-{next(_numbers)}"
+
+
+@pytest.fixture(scope="session")
+def confdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """mitmproxy's certificates, made once."""
+    return tmp_path_factory.mktemp("confdir")
+
+
+@pytest.fixture(scope="session")
+def shared_upstream() -> Iterator[Upstream]:
+    upstream = Upstream()
+    yield upstream
+    upstream.close()
+
+
+@pytest.fixture
+def upstream(shared_upstream: Upstream) -> Iterator[Upstream]:
+    """A server to be told what to do; as new for each test."""
+    told = shared_upstream.script
+    shared_upstream.calls.clear()
+    yield shared_upstream
+    shared_upstream.script = told
+
+
+@pytest.fixture(scope="session")
+def proxy(shared_upstream: Upstream, confdir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
+    """In front of ``upstream``, with the options as they come. Not for tests that stop or harm it."""
+    proxy = Proxy(tmp_path_factory.mktemp("proxy"), shared_upstream.url, confdir=confdir).up()
+    yield proxy
+    assert proxy.stop() == 0
+    assert "stumbled" not in proxy.log()
+    assert "Traceback" not in proxy.log()
+
+
+@pytest.fixture
+def start(tmp_path: Path, confdir: Path) -> Iterator[Callable[..., Proxy]]:
+    """Starts a proxy of one's own: takes the arguments of ``Proxy`` after the folder."""
+    started: list[Proxy] = []
+
+    def starting(*args: object, folder: Path = tmp_path, **kwargs: object) -> Proxy:
+        started.append(Proxy(folder, *args, **{"confdir": confdir, **kwargs}))  # type: ignore[arg-type]
+        return started[-1]
+
+    yield starting
+    for proxy in started:
+        proxy.process.kill()
+        proxy.process.wait()

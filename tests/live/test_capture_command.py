@@ -1,0 +1,188 @@
+"""`weighbridge capture` with a real mitmdump: what it prints, what it records, how it ends."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from addon.stub_api import StubApi, running
+
+pytestmark = pytest.mark.live
+
+BODY = {"model": "claude-haiku-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "hello"}]}
+
+
+@pytest.fixture(scope="module")
+def stub() -> Iterator[StubApi]:
+    with running(StubApi()) as stub:
+        yield stub
+
+
+class Output:
+    """What a process prints, read on a thread so that it never blocks."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.text = ""
+        self._grown = threading.Condition()
+        self._thread = threading.Thread(target=self._read, args=(process,), daemon=True)
+        self._thread.start()
+
+    def _read(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            with self._grown:
+                self.text += line
+                self._grown.notify_all()
+
+    def match(self, pattern: str) -> re.Match[str]:
+        with self._grown:
+            assert self._grown.wait_for(lambda: re.search(pattern, self.text), 60), self.text
+        found = re.search(pattern, self.text)
+        assert found
+        return found
+
+    def rest(self) -> str:
+        self._thread.join(10)
+        return self.text
+
+
+@contextmanager
+def capture(*arguments: str, before: tuple[str, ...] = (), cwd: Path) -> Iterator[tuple[subprocess.Popen[str], Output]]:
+    environment = {key: value for key, value in os.environ.items() if key != "WEIGHBRIDGE_CAPTURES"}
+    environment["PYTHONPATH"] = str(Path(__file__).parents[2])
+    command = [sys.executable, "-P", "-m", "addon.cli"]
+    process = subprocess.Popen(
+        [*command, *before, "capture", "--set", f"confdir={cwd / 'conf'}", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=cwd,
+        env=environment,
+    )
+    output = Output(process)
+    try:
+        yield process, output
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        process.wait(30)
+        output.rest()
+
+
+def post(url: str, opener: urllib.request.OpenerDirector | None = None) -> dict[str, Any]:
+    opener = opener or urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    request = urllib.request.Request(f"{url}/v1/messages", json.dumps(BODY).encode(), {"x-api-key": "k"})
+    with opener.open(request, timeout=20) as response:
+        answer: dict[str, Any] = json.load(response)
+    return answer
+
+
+def recorded(folder: Path) -> list[dict[str, Any]]:
+    (file,) = folder.glob("*.jsonl")
+    return [json.loads(line) for line in file.read_bytes().split(b"\n") if line]
+
+
+def test_it_prints_the_line_to_export_and_records(stub: StubApi, tmp_path: Path) -> None:
+    with capture("--port", "0", "--upstream", stub.url, "--set", "capture_compress=false", cwd=tmp_path) as (
+        process,
+        out,
+    ):
+        url = out.match(r"(?m)^ +export ANTHROPIC_BASE_URL=(http://127\.0\.0\.1:\d+)$")[1]
+        assert post(url)["model"] == "claude-haiku-4-5-20251001"
+        out.match(r"#1 claude-haiku-4-5-20251001 .* completed")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+    kinds = [line["kind"] for line in recorded(tmp_path / "captures")]
+    assert kinds == ["start", "request", "response", "end"]
+    assert "Traceback" not in out.rest()
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_the_folder_can_be_given_before_and_after_the_command(stub: StubApi, tmp_path: Path, before: bool) -> None:
+    folder, arguments = ("--captures", "elsewhere"), ("--port", "0", "--upstream", stub.url)
+    first, last = (folder, ()) if before else ((), folder)
+    with capture(*arguments, *last, before=first, cwd=tmp_path) as (_, out):
+        post(out.match(r"Recording to elsewhere.*\s+export ANTHROPIC_BASE_URL=(\S+)")[1])
+        out.match("completed")
+    assert list((tmp_path / "elsewhere").glob("*.jsonl.zst"))
+
+
+def test_a_forward_proxy_records_too(stub: StubApi, tmp_path: Path) -> None:
+    arguments = ("--forward", "--port", "0", "--upstream", stub.url, "--set", "capture_compress=false")
+    with capture(*arguments, cwd=tmp_path) as (_, out):
+        proxy = out.match(r"export HTTPS_PROXY=(\S+) NODE_EXTRA_CA_CERTS=\S+/conf/mitmproxy-ca-cert.pem")[1]
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": proxy}))
+        assert post(stub.url, opener)["type"] == "message"
+        out.match("#1 .* completed")
+    (request,) = [line for line in recorded(tmp_path / "captures") if line["kind"] == "request"]
+    assert (request["host"], request["port"]) == ("127.0.0.1", stub.port)
+
+
+def test_a_dead_upstream_is_recorded(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    with capture("--port", "0", "--upstream", f"http://127.0.0.1:{port}", cwd=tmp_path) as (_, out):
+        url = out.match(r"ANTHROPIC_BASE_URL=(\S+)")[1]
+        with pytest.raises(urllib.error.HTTPError, match="502"):
+            post(url)
+        out.match("#1 .* unreachable")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_signals_reach_mitmdump(stub: StubApi, tmp_path: Path, number: signal.Signals) -> None:
+    with capture("--port", "0", "--upstream", stub.url, "--set", "capture_compress=false", cwd=tmp_path) as (
+        process,
+        out,
+    ):
+        post(out.match(r"ANTHROPIC_BASE_URL=(\S+)")[1])
+        out.match("completed")
+        process.send_signal(number)
+        assert process.wait(30) == 0
+    assert recorded(tmp_path / "captures")[-1]["kind"] == "end"
+
+
+def test_a_port_in_use_is_one_sentence(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        with capture("--port", str(port), cwd=tmp_path) as (process, out):
+            assert process.wait(30) == 2
+        text = out.rest()
+    assert text == f"weighbridge: port {port} of 127.0.0.1 is in use: choose another one with --port, or none at all\n"
+
+
+def test_a_wrong_option_stops_it_with_the_reason(tmp_path: Path) -> None:
+    with capture("--port", "0", "--set", "capture_fold_over=many", cwd=tmp_path) as (process, out):
+        assert process.wait(30) == 1
+        text = out.rest()
+    assert "capture_fold_over=many" in text
+    assert text.strip().split("\n")[-1] == "weighbridge: mitmdump did not start: what it printed above says why"
+    assert "Traceback" not in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("--captures", "a", "--captures", "b"), "one folder"),
+        (("--captures", "file"), "file is a file"),
+        (("--upstream", "nowhere"), "not an address"),
+        (("--set", "capture_dir=x"), "--captures"),
+    ],
+)
+def test_what_cannot_be_is_refused(tmp_path: Path, arguments: tuple[str, ...], reason: str) -> None:
+    (tmp_path / "file").touch()
+    with capture(*arguments, cwd=tmp_path) as (process, out):
+        assert process.wait(30) == 2
+        text = out.rest()
+    assert reason in text
+    assert text.count("\n") == 1
