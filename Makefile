@@ -17,7 +17,7 @@ demo: $(INSTALLED)
 	@$(BIN)/weighbridge demo
 
 test: $(INSTALLED)
-	@$(BIN)/python -m pytest -q -n auto
+	@$(BIN)/python -m pytest -q -n auto --dist loadfile
 
 install: $(INSTALLED)
 
@@ -33,5 +33,5 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(INSTALLED): pyproject.toml constraints.txt .ci/venv
-	@.ci/venv $(VENV)
+	@sh .ci/venv $(VENV)
 	@touch $@

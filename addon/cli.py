@@ -6,13 +6,21 @@ from typing import Annotated
 import typer
 
 from addon import launch
-from analyzers.cli import Captures, Failure, app, paths, run_app
+from analyzers.cli import Failure, app, paths, run_app
 
 
 @app.command("capture")
 def capture_command(
     context: typer.Context,
-    captures: Captures = None,
+    captures: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--captures",
+            "-c",
+            metavar="DIR",
+            help="Folder for the capture files. Default: $WEIGHBRIDGE_CAPTURES, then ./captures.",
+        ),
+    ] = None,
     port: Annotated[
         int | None, typer.Option("--port", "-p", help="Port on 127.0.0.1. Default: the first free one from 8080.")
     ] = None,
@@ -31,17 +39,19 @@ def capture_command(
     if any(option.partition("=")[0] == "capture_dir" for option in options or ()):
         raise Failure("give the folder with --captures, not with --set capture_dir", 2)
     try:
-        chosen = launch.free_port(port)
-        proxy = launch.start(launch.Setup(folder, upstream, forward, chosen, tuple(options or ())))
+        setup = launch.Setup(folder, upstream, forward, launch.free_port(port), tuple(options or ()))
+        with launch.started(setup) as proxy:
+            line, *more = launch.exports(proxy)
+            print(f"\nRecording to {folder}. In the shell of the client:\n\n    {line}\n", *more, sep="\n", flush=True)
+            code = proxy.wait()
     except launch.NotStarted as error:
         raise Failure(str(error), error.code) from None
-    line, *more = launch.exports(proxy)
-    print(f"\nRecording to {folder}. In the shell of the client:\n\n    {line}\n", *more, sep="\n", flush=True)
-    raise typer.Exit(proxy.wait())
+    raise typer.Exit(code)
 
 
 @app.command("demo")
 def demo_command(
+    context: typer.Context,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Folder for the capture. Default: a new temporary one.")
     ] = None,
@@ -50,11 +60,13 @@ def demo_command(
     """Records a made-up conversation with a stub of the API and shows what it weighs. Needs no key and no network."""
     from addon import demo
 
+    if context.obj.captures:
+        raise Failure("the demo records to the folder given with --out, not with --captures", 2)
     try:
-        folder = demo.record(out, plain=plain)
+        captures = demo.record(out, plain=plain)
     except (demo.Unavailable, launch.NotStarted) as error:
         raise Failure(str(error), 1) from None
-    demo.show(folder)
+    demo.show(captures)
 
 
 def _folder(context: typer.Context, captures: list[str] | None) -> Path:

@@ -25,12 +25,14 @@ class Unavailable(Exception):
 
 
 def record(out: Path | None = None, *, plain: bool = False) -> Path:
-    """Records the conversation into `out`, by default a new temporary folder, and returns that folder.
+    """Records the conversation into `out`, by default a new temporary folder.
 
+    Returns that folder, or the new file when something else was in there before.
     Raises Unavailable without the `anthropic` package, launch.NotStarted when the proxy does not come up.
     """
     client_of = _client_maker()
     folder = out or Path(tempfile.mkdtemp(prefix="weighbridge-demo-"))
+    before = set(folder.glob("*.jsonl*"))
     with running(StubApi(reply=_answer)) as stub, tempfile.TemporaryDirectory(prefix="weighbridge-") as confdir:
         # A configuration of its own: neither does the user's change the demo, nor the demo add to the user's.
         options = (f"confdir={confdir}", f"capture_compress={'false' if plain else 'true'}")
@@ -39,15 +41,16 @@ def record(out: Path | None = None, *, plain: bool = False) -> Path:
             print(f"The stub of the API is {stub.url}, the proxy in front of it {proxy.url}.", flush=True)
             with client_of(proxy.url) as client:
                 _converse(client)
-    return folder
+    (new,) = set(folder.glob("*.jsonl*")) - before
+    return new if before else folder
 
 
-def show(folder: Path) -> None:
+def show(captures: Path) -> None:
     """Prints what the reading commands say about the recorded conversation."""
     from analyzers.cli import app
 
     for command in (["list"], ["show", "4"]):
-        arguments = ["--captures", str(folder), *command]
+        arguments = ["--captures", str(captures), *command]
         print(f"\n$ weighbridge {' '.join(arguments)}", flush=True)
         app(arguments, standalone_mode=False)
     sys.stdout.flush()

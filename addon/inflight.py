@@ -11,11 +11,10 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from ipaddress import ip_address
 from typing import Any, Final, Literal
 
 from mitmproxy import connection, ctx, flow, http, version
-from mitmproxy.proxy.mode_specs import ReverseMode
+from mitmproxy.proxy.mode_specs import LocalMode, TransparentMode, TunMode, WireGuardMode
 
 from addon.journal import CaptureFile, Journal, Tally
 from addon.live import describe
@@ -198,13 +197,15 @@ class InFlight:
     def _conclude(self, exchange: Exchange, cause: Cause) -> None:
         flow, response = exchange.flow, exchange.flow.response
         now = time.monotonic()
-        if cause == "response" and exchange.reader is None and response is not None and response.status_code >= 200:
+        if response is not None and response.status_code < 200:
+            exchange.notes.append(Note("informational", f"status {response.status_code} was taken for the whole answer"))
+        elif response is not None and exchange.reader is None and cause == "response":
             exchange.reader = _reader(response, exchange.route)
         answer = _answer(exchange)
         if _was_idle(exchange, now):
             exchange.notes.append(Note("idle_timeout", "nothing came for as long as mitmproxy's tcp_timeout allows"))
         head = response if exchange.reader else None
-        last = exchange.tap.last if exchange.tap else now if cause == "response" else None
+        last = exchange.tap.last if exchange.tap else now if head and cause == "response" else None
         record = response_record(
             SeenAnswer(
                 id=exchange.id,
@@ -326,13 +327,13 @@ def _since(exchange: Exchange, moment: float | None) -> float | None:
 
 
 def _host(flow: http.HTTPFlow) -> str:
-    """Where the request goes, by name where it is known; in transparent modes only the Host header has it."""
-    host = flow.request.host
-    try:
-        ip_address(host)
-    except ValueError:
-        return host
-    return host if isinstance(flow.client_conn.proxy_mode, ReverseMode) else flow.request.pretty_host.rpartition("@")[2]
+    """Where the request goes. Where mitmproxy sees addresses only, its name is in the Host header."""
+    if isinstance(flow.client_conn.proxy_mode, _NAMELESS_MODES):
+        return flow.request.pretty_host.rpartition("@")[2]
+    return flow.request.host
+
+
+_NAMELESS_MODES: Final = (TransparentMode, LocalMode, WireGuardMode, TunMode)
 
 
 def _headers(message: http.Message) -> tuple[tuple[str, str], ...]:

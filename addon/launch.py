@@ -117,7 +117,8 @@ def start(setup: Setup) -> Proxy:
     """Starts mitmdump and returns when it listens. Its output goes where ours goes. Raises NotStarted."""
     with tempfile.TemporaryDirectory(prefix="weighbridge-") as folder:
         ready = Path(folder, "ready")
-        environment = {**os.environ, "WEIGHBRIDGE_READY": str(ready), "PYTHONUNBUFFERED": "1"}
+        told = {"WEIGHBRIDGE_READY": str(ready), "WEIGHBRIDGE_PARENT": str(os.getpid())}
+        environment = {**os.environ, **told, "PYTHONUNBUFFERED": "1"}
         process = subprocess.Popen(setup.arguments(), env=environment, stdin=subprocess.DEVNULL)
         try:
             address = _address(process, ready)

@@ -220,7 +220,9 @@ def _result(path: str, block: dict[Any, Json], tasks: list[_Task]) -> Iterator[P
         yield Part("row", None, Row(path, str(block["type"])), "text")
     for key, member in block.items():
         yield Part("key", key)
-        if key == "content":
+        if key == "content" and is_text(member):
+            yield Part("value", member, Row(f"{path}.content", str(block["type"]), described(member)), "text")
+        elif key == "content":
             yield from _content(f"{path}.content", member, tasks)
         else:
             yield Part("value", member)

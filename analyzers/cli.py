@@ -162,7 +162,7 @@ def list_command(
     if as_json:
         print_json([row.as_json() for row in rows])
     elif rows:
-        tables.console().print(tables.list_table(rows, unit))
+        tables.draw(tables.list_table(rows, unit))
     if not rows:
         _nothing(sources, given, problems, as_json)
     if check and any(row.closes is False for row in rows):

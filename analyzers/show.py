@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from rich.table import Table
 from rich.text import Text
 
 from analyzers import tables
@@ -67,7 +68,7 @@ def ledger_json(ledger: Ledger) -> dict[str, Any]:
         else [{"step": name, "amount": amount} for name, amount in ledger.wire.as_dict().items()],
         "unexplained": ledger.unexplained,
         "differences": [
-            {"place": found.place, "measured": found.measured, "recorded": found.recorded}
+            {"place": found.place, "measured": found.measured, "recorded": found.recorded, "against": found.against}
             for found in ledger.differences
         ],
     }
@@ -81,28 +82,18 @@ def notes(exchange: Exchange) -> Sequence[Note]:
 def print_shown(exchange: Exchange, row: Summary, ledger: Ledger | None, most: int | None) -> None:
     """Prints the exchange as tables. ``most``: rows of one field before the shorter ones are counted in one line;
     None shows all."""
-    out = tables.console()
-    out.print(Text(tables.heading(row, exchange), "bold"))
+    lines: list[Table | Text | str] = [Text(tables.heading(row, exchange), "bold")]
     if ledger is None:
-        out.print(f"no sizes: {tables.safe(row.reason or 'no body')}")
+        lines.append(f"no sizes: {tables.safe(row.reason or 'no body')}")
     else:
-        out.print()
-        out.print(tables.field_table(ledger))
-        out.print()
-        out.print(tables.block_table(ledger.fields, ledger.unit, most))
+        lines += ["", tables.field_table(ledger), "", tables.block_table(ledger.fields, ledger.unit, most)]
         if ledger.unit == "chars":
-            out.print(tables.wire_table(ledger))
-        for found in ledger.differences:
-            out.print(
-                f"DOES NOT CLOSE: {tables.safe(found.place)} measured {found.measured:,}, must be {found.recorded:,}"
-                " (the recorded figure was taken before folding)"
-            )
-    out.print()
-    out.print(tables.usage_line(row))
+            lines += ["", tables.wire_table(ledger)]
+        lines += [tables.difference(found) for found in ledger.differences]
+    lines += ["", tables.usage_line(row)]
     response = exchange.response
     if response is not None and response.error is not None:
         error = response.error
-        out.print(f"error: {tables.safe(f'{error.type}: {error.message}')} ({row.request_id or 'no request id'})")
-    for note in notes(exchange):
-        place = f" at {tables.safe(note.path)}" if note.path else ""
-        out.print(f"note: {note.code}{place} {tables.safe(note.detail)}".rstrip())
+        lines.append(f"error: {tables.safe(f'{error.type}: {error.message}')} ({row.request_id or 'no request id'})")
+    lines += [tables.note_line(note) for note in notes(exchange)]
+    tables.draw(*lines)

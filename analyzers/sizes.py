@@ -44,6 +44,8 @@ UNITS: Mapping[str, Unit] = {
     "json": Unit("json", lambda text: lengths(text).json_chars, lambda told: told.json_chars, frames=True),
 }
 CHARS = UNITS["chars"]
+WHOLE = "the field as a whole"
+RECORDED = "the figure recorded before folding"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +70,12 @@ class FieldSize:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A place where two measurements that must agree do not."""
+    """A place where two measurements that must agree do not. ``against``: what the second one is of."""
 
     place: str
     measured: int
     recorded: int
+    against: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +187,7 @@ def ledger(
     members = body if type(body) is dict else {"": body}
     fields = tuple(field_size(field_name(key), value, unit) for key, value in members.items())
     total = sum(field.size for field in fields)
-    differences = [Difference(f.name, f.size - f.unexplained, f.size) for f in fields if f.unexplained]
+    differences = [Difference(f.name, f.size - f.unexplained, f.size, WHOLE) for f in fields if f.unexplained]
     if unit is CHARS and recorded is not None:
         differences += _against(fields, total, recorded, recorded_total)
     if wire is not None:
@@ -198,12 +201,12 @@ def _against(
 ) -> list[Difference]:
     found = []
     if len(recorded) != len(fields):
-        found.append(Difference("number of fields", len(fields), len(recorded)))
+        found.append(Difference("number of fields", len(fields), len(recorded), RECORDED))
     for field, amount in zip(fields, recorded.values(), strict=False):
         if field.size != amount:
-            found.append(Difference(field.name, field.size, amount))
+            found.append(Difference(field.name, field.size, amount, RECORDED))
     if recorded_total is not None and total != recorded_total:
-        found.append(Difference("total", total, recorded_total))
+        found.append(Difference("total", total, recorded_total, RECORDED))
     return found
 
 

@@ -17,8 +17,9 @@ from rich.table import Table
 from rich.text import Text
 
 from analyzers.exchange import Exchange, Problem
-from analyzers.sizes import FieldSize, Ledger, RowSize, share_of
+from analyzers.sizes import Difference, FieldSize, Ledger, RowSize, share_of
 from analyzers.summary import Summary
+from analyzers.wire.note import Note
 
 UNKNOWN = "?"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -38,13 +39,17 @@ STEP_WORDS = {
 }
 
 
-def console(*, stderr: bool = False) -> Console:
-    """A console that fits the terminal, and is plain and wide when piped."""
-    stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else _PIPED_WIDTH
-    return Console(
-        stderr=stderr, width=width, markup=False, highlight=False, emoji=False, soft_wrap=not stream.isatty()
-    )
+def draw(*things: Table | Text | str) -> None:
+    """Prints tables and lines, one below the other: fitted to a terminal, plain and as wide as needed when piped."""
+    terminal = sys.stdout.isatty()
+    console = Console(width=None if terminal else _PIPED_WIDTH, markup=False, highlight=False, emoji=False)
+    for thing in things:
+        if terminal:
+            console.print(thing)
+            continue
+        with console.capture() as captured:
+            console.print(thing)
+        print("\n".join(line.rstrip() for line in captured.get().split("\n")[:-1]))
 
 
 def safe(text: str) -> str:
@@ -84,13 +89,17 @@ def summary_shares(row: Summary) -> str:
     return shares([(name, share_of(amount, row.chars or 0)) for name, amount in row.fields.items()])
 
 
-def input_sum(row: Summary) -> str:
-    """``24,623 = 10 + 24,613 + 0``: total input, then uncached, written, read; ``?`` where the answer did not say."""
+def input_sum(row: Summary, *names: str) -> str:
+    """``24,623 = 10 + 24,613 + 0``: total input, then uncached, written, read; ``?`` where the answer did not say.
+
+    ``names``: words behind each of the three.
+    """
     parts = (row.input_tokens, row.cache_creation_input_tokens, row.cache_read_input_tokens)
     if all(part is None for part in parts):
         return UNKNOWN
     total = count(row.total_input_tokens) if row.total_input_tokens is not None else f"≥{count(row.at_least_input)}"
-    return f"{total} = {' + '.join(count(part) for part in parts)}"
+    words = names or ("", "", "")
+    return f"{total} = {' + '.join(f'{count(part)} {word}'.strip() for part, word in zip(parts, words, strict=True))}"
 
 
 def ending(row: Summary) -> str:
@@ -178,7 +187,7 @@ def block_table(fields: Iterable[FieldSize], unit: str, most: int | None) -> Tab
         drawn.add_row(
             Text(f"{safe(field.name)}: structure"), count(field.structure), "", "keys, roles, types, ids, cache_control"
         )
-        drawn.add_row(Text(f"{safe(field.name)}", "bold"), Text(count(field.size), "bold"), "", "")
+        drawn.add_row(Text(safe(field.name), "bold"), Text(count(field.size), "bold"), "", "")
         drawn.add_section()
     return drawn
 
@@ -200,9 +209,23 @@ def wire_table(ledger: Ledger) -> Table:
     return drawn
 
 
+def difference(found: Difference) -> str:
+    """The line of two measurements that do not meet."""
+    place = safe(found.place)
+    return f"DOES NOT CLOSE: {place} measured {found.measured:,}, must be {found.recorded:,} ({found.against})"
+
+
+def note_line(note: Note) -> str:
+    """A note with its place."""
+    place = f" at {safe(note.path)}" if note.path else ""
+    return f"note: {note.code}{place} {safe(note.detail)}".rstrip()
+
+
 def usage_line(row: Summary) -> str:
     """The tokens of the answer in one line."""
-    return f"input {input_sum(row)} (in + cache write + cache read)   output {count(row.output_tokens)}"
+    if row.ended == "not_recorded":
+        return "the answer was not recorded"
+    return f"input {input_sum(row, 'in', 'cache write', 'cache read')}   output {count(row.output_tokens)}"
 
 
 def heading(row: Summary, exchange: Exchange) -> str:

@@ -24,14 +24,35 @@ texts = st.text(st.characters(exclude_categories=()), max_size=40) | st.sampled_
     ["", "\ud83d", "a\ud800b", "🙂", '"\\\n\t\x00\x1f', "é", "x" * 500, "威伈" * 300, "\u2028\u0085", "_elided"]
 )
 keys = texts | st.sampled_from(
-    ["_elided", "__elided", "_elided:5:ab", "_elided:", "chars", "sha256", "type", "text", "input", "cache_control", "k" * 90]
+    [
+        "_elided",
+        "__elided",
+        "_elided:5:ab",
+        "_elided:",
+        "chars",
+        "sha256",
+        "type",
+        "text",
+        "input",
+        "cache_control",
+        "k" * 90,
+    ]
 )
-scalars = st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False, allow_infinity=False) | texts
-values = st.recursive(scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=4), max_leaves=25)
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | texts
+)
+values = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=4), max_leaves=25
+)
 
 
 def definition(value: Any, written: Callable[[Any], str | bytes] = orjson.dumps) -> int:
-    """The published definition of a size as it is stated: keys plus scalars as text, numbers as ``written`` writes them."""
+    """The published definition of a size as it is stated: keys plus scalars as text, numbers as ``written`` writes
+    them."""
     if isinstance(value, dict):
         return sum(len(key) + definition(member, written) for key, member in value.items())
     if isinstance(value, list):

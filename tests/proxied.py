@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import struct
@@ -140,15 +141,17 @@ class Call(Wire):
         self.begin(status, kind, content_length=str(len(body)), **headers)
         self.send(body)
 
-    def begin(self, status: int = 200, kind: str | None = "text/event-stream", **headers: str) -> None:
+    def begin(self, status: int = 200, kind: str | None = "text/event-stream", /, **headers: str) -> None:
         fields = {"Content-Type": kind} if kind else {}
         fields |= {name.replace("_", "-").title(): value for name, value in headers.items()}
         lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
         self.send(f"HTTP/1.1 {status} Whatever\r\n{lines}\r\n".encode())
 
-    def stream(self, *chunks: bytes, last: bool = True, **headers: str) -> None:
+    def stream(
+        self, *chunks: bytes, last: bool = True, kind: str | None = "text/event-stream", **headers: str
+    ) -> None:
         """A chunked answer."""
-        self.begin(transfer_encoding="chunked", **headers)
+        self.begin(200, kind, transfer_encoding="chunked", **headers)
         for chunk in chunks:
             self.put(chunk)
         if last:
@@ -198,6 +201,8 @@ class Upstream:
         self._open.discard(sock)
 
     def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that accepts
         self._listener.close()
         for sock in list(self._open):
             Wire(sock).close()
@@ -227,7 +232,8 @@ class Proxy:
         ready = self.folder / "ready"
         ready.unlink(missing_ok=True)
         self._ready = ready
-        scripts = [*map(str, self.before), self.script, *map(str, self.after), str(ADDON / "ready.py")]
+        telling = shutil.copy(ADDON / "ready.py", self.folder / "ready.py")  # the addon's own folder stays out of it
+        scripts = [*map(str, self.before), self.script, *map(str, self.after), str(telling)]
         options = [f"confdir={self.confdir or self.folder / 'conf'}", "flow_detail=0", "connection_strategy=lazy"]
         if not any(option.startswith("capture_dir") for option in self.options):
             options.append("capture_dir=../captures")
@@ -321,7 +327,9 @@ def capture_lines(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for text in capture_bytes(folder) for line in text.split(b"\n")[:-1]]
 
 
-def request_bytes(name: str, body: bytes = BODY, path: str = "/v1/messages", method: str = "POST", **extra: str) -> bytes:
+def request_bytes(
+    name: str, body: bytes = BODY, path: str = "/v1/messages", method: str = "POST", **extra: str
+) -> bytes:
     """A request as a client writes it."""
     fields = {"Host": "bridge.example", "X-Client-Request-Id": name, "Content-Length": str(len(body))}
     fields |= {re.sub("_", "-", header).title(): value for header, value in extra.items()}

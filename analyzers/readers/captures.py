@@ -101,7 +101,8 @@ class CaptureStream:
                 self._fed += PIECE
         except zstd.ZstdError:
             self._broken = True
-            self._problem(f"the compressed data is damaged at byte {self._fed} or up to {PIECE} behind: read up to there")
+            place = f"byte {self._fed} or up to {PIECE} behind"
+            self._problem(f"the compressed data is damaged at {place}: it was read up to there")
         return bytes(out)
 
     def _lines(self, data: bytes) -> list[Exchange]:

@@ -91,7 +91,7 @@ class AnswerReader:
         self._assembler = Assembler(self._book)
         self._stream: EventStream | FrameStream | None = None
         self._whole = False
-        self._lead = b""  # the first bytes that are no blanks, until they tell what the body is
+        self._lead = b""  # the first bytes that are no blanks, as long as they do not tell what the body is
         self._kept: list[bytes] = []
         self._kept_size = 0
         self._last_byte = b""
@@ -136,13 +136,16 @@ class AnswerReader:
 
     def _take(self, piece: bytes) -> None:
         self.decoded_bytes += len(piece)
+        if self._stream is None and not self._whole:
+            piece = self._lead + piece if self._lead else piece.lstrip(_BLANKS)
+            self._lead = b""
+            self._settle(_sort(piece[:_LEAD], self._declared))
         if self._stream is not None:
             self._stream.feed(piece)
-            return
-        self._keep(piece)
-        if not self._whole:
-            self._lead = (self._lead + piece[:_LEAD] if self._lead else piece.lstrip(_BLANKS))[:_LEAD]
-            self._settle(_sort(self._lead, self._declared))
+        elif self._whole:
+            self._keep(piece)
+        else:
+            self._lead = piece
 
     def _keep(self, piece: bytes) -> None:
         room = self._limit - self._kept_size
@@ -161,9 +164,6 @@ class AnswerReader:
             self._whole = True
         if self._stream is not None:
             self._compare(kind or "")
-            kept, self._kept = self._kept, []
-            for piece in kept:
-                self._stream.feed(piece)
 
     def _compare(self, found: str) -> None:
         if not self._declared:
@@ -210,11 +210,11 @@ class AnswerReader:
 
     def _body(self) -> Body | None:
         """What was kept of a body that does not stream; None when it turns out to be a stream after all."""
-        data = b"".join(self._kept)
+        data = b"".join((*self._kept, self._lead))
         self._kept = []
-        if self._declared == _SSE and b"\ndata:" in data.replace(b"\r", b"\n"):
-            self._kept = [data]  # fields that nobody knows stood first
-            self._settle(_SSE)
+        if self._declared == _SSE and b"\ndata:" in data.replace(b"\r", b"\n"):  # fields nobody knows stood first
+            self._stream = EventStream(self._assembler, self._book, self._limit)
+            self._stream.feed(data)
             return None
         if self._kept_size > self._limit:
             self._book.add(Note("body_over_limit", f"of {self._kept_size} bytes only {self._limit} were kept"))

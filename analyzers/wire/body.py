@@ -83,7 +83,7 @@ def read_lines(data: bytes, book: Notebook, *, promised: bool) -> Body | None:
             return None
         notes.extend(Note(note.code, note.detail, f"[{index}].{note.path}".rstrip(".")) for note in document.notes)
         values.append(document.value)
-    if not promised and len(values) - broken < 2:
+    if not values or (not promised and len(values) - broken < 2):
         return None
     book.extend(notes.notes())
     return Body("lines", value=values, complete=not broken)

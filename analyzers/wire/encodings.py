@@ -38,6 +38,7 @@ _ERRORS = (zlib.error, brotli.error, zstd.ZstdError, EOFError)
 
 _LABELS = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "br": "br", "zstd": "zstd"}
 _MEANT = {"gzip": ("gzip",), "deflate": ("zlib", "raw deflate"), "br": ("br",), "zstd": ("zstd",), "": ("",)}
+_FIRST_OF_MAGIC = b"\x1f\x28" + bytes(range(0x50, 0x60))
 _CONTROLS = bytes(set(range(0x20)) - {0x09, 0x0A, 0x0D} | {0x7F})
 
 
@@ -150,7 +151,8 @@ class _Layer:
 
     def _begin(self, data: bytes) -> bytes:
         self._head += data
-        return self._open() if len(self._head) >= self._need else b""
+        plain = not self._label and self._head[0] not in _FIRST_OF_MAGIC
+        return self._open() if plain or len(self._head) >= self._need else b""
 
     def _pass(self, data: bytes) -> bytes:
         self._sink(data)

@@ -364,6 +364,15 @@ def test_an_informational_answer_is_not_the_answer(bridge: Bridge) -> None:
     assert bridge.response()["status"] == 200
 
 
+def test_mitmproxy_may_take_an_informational_answer_for_the_whole(bridge: Bridge) -> None:
+    flow = bridge.accept(bridge.flow())
+    bridge.begin(flow, 103, None)
+    bridge.recorder.response(flow)
+    response = bridge.response()
+    assert (response["ended"], response["status"], response["last"]) == ("unreachable", None, None)
+    assert bridge.codes(response) == {"informational"}
+
+
 @pytest.mark.parametrize(
     ("body", "headers", "ended"),
     [
@@ -475,6 +484,7 @@ def test_headers_and_paths_of_any_bytes(bridge: Bridge) -> None:
     ("mode", "address", "header", "host"),
     [
         ("regular", "api.anthropic.com", "evil.example", "api.anthropic.com"),
+        ("regular", "203.0.113.5", "evil.example", "203.0.113.5"),
         ("transparent", "203.0.113.5", "user:SECRET@api.anthropic.com", "api.anthropic.com"),
         ("reverse:http://203.0.113.5", "203.0.113.5", "localhost", "203.0.113.5"),
     ],

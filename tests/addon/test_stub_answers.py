@@ -74,6 +74,12 @@ def test_thinking_is_streamed_too() -> None:
     assert assembled(list(answers.events(whole))) == whole
 
 
+def test_an_input_without_members_is_one_empty_delta() -> None:
+    whole = message([{"type": "tool_use", "name": "weigh_lorry", "input": {}}])
+    deltas = [event["delta"] for event in answers.events(whole) if event["type"] == "content_block_delta"]
+    assert deltas == [{"type": "input_json_delta", "partial_json": ""}]
+
+
 def test_an_event_is_one_line_of_json_that_ends_with_blanks() -> None:
     framed = answers.frame({"type": "ping", "text": "a\nb\u2028é"}, 3)
     assert framed == 'event: ping\ndata: {"type":"ping","text":"a\\nb\u2028é"}       \n\n'.encode()

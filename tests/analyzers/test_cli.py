@@ -18,7 +18,8 @@ from analyzers.cli import app
 EXPECTED = json.loads((DATA / "published-request.expected.json").read_text())
 PUBLISHED = str(DATA / "published-request.json")
 LIST_MEMBERS = {
-    "n", "time", "route", "model", "model_requested", "chars", "fields", "wire_bytes", "unexplained", "closes", "input_tokens",
+    "n", "time", "route", "model", "model_requested", "chars", "fields", "wire_bytes", "unexplained", "closes",
+    "input_tokens",
     "cache_creation_input_tokens", "cache_read_input_tokens", "total_input_tokens", "output_tokens", "status", "error",
     "request_id", "ended", "reason",
 }  # fmt: skip
@@ -55,7 +56,12 @@ def session(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize(
     "arguments",
-    [("show", "1", "--captures", PUBLISHED), ("--captures", PUBLISHED, "show", "1"), ("--captures", PUBLISHED, "--show", "1"), ("--show", "1", "-c", PUBLISHED)],
+    [
+        ("show", "1", "--captures", PUBLISHED),
+        ("--captures", PUBLISHED, "show", "1"),
+        ("--captures", PUBLISHED, "--show", "1"),
+        ("--show", "1", "-c", PUBLISHED),
+    ],
 )
 def test_show_of_the_published_request(arguments: tuple[str, ...]) -> None:
     shown = as_json(*arguments)
@@ -84,7 +90,9 @@ def test_show_hides_the_shorter_rows_with_their_sum_and_all_shows_them() -> None
 
 def test_units() -> None:
     assert as_json("show", "1", "--unit", "bytes", "--captures", PUBLISHED)["total"] == {"chars": 82_956}
-    assert "--unit 'stones' is not one of chars, utf16, bytes, json" in failing("list", "--unit", "stones", "--captures", PUBLISHED, code=2)
+    assert "--unit 'stones' is not one of chars, utf16, bytes, json" in failing(
+        "list", "--unit", "stones", "--captures", PUBLISHED, code=2
+    )
 
 
 def test_list_numbers_requests_by_time_over_all_files(session: str) -> None:
@@ -93,7 +101,11 @@ def test_list_numbers_requests_by_time_over_all_files(session: str) -> None:
     assert set(rows[0]) == LIST_MEMBERS
     first = rows[0]
     assert (first["model"], first["model_requested"]) == ("claude-haiku-4-5-20251001", "claude-haiku-4-5")
-    assert (first["input_tokens"], first["cache_creation_input_tokens"], first["cache_read_input_tokens"]) == (10, 24_613, 0)
+    assert (first["input_tokens"], first["cache_creation_input_tokens"], first["cache_read_input_tokens"]) == (
+        10,
+        24_613,
+        0,
+    )
     assert (first["total_input_tokens"], first["output_tokens"]) == (24_623, 45)
     assert first["fields"] == {"model": 16, "messages": 20}
     assert first["unexplained"] == 0
@@ -143,7 +155,9 @@ def test_check_fails_when_a_recorded_figure_does_not_meet_the_body(tmp_path: Pat
     run("list", "--check", "--captures", str(tmp_path))
     written(tmp_path, "a.jsonl", start(), line.replace(b'"chars":900', b'"chars":331'), response("a"), end())
     assert "DOES NOT CLOSE" in run("list", "--check", "--captures", str(tmp_path), code=1)
-    assert "DOES NOT CLOSE: messages measured 346, must be 915" in run("show", "1", "--check", "--captures", str(tmp_path), code=1)
+    assert "DOES NOT CLOSE: messages measured 346, must be 915" in run(
+        "show", "1", "--check", "--captures", str(tmp_path), code=1
+    )
     assert as_json("list", "--captures", str(tmp_path))[0]["unexplained"] == 569
 
 
@@ -157,10 +171,21 @@ def test_names_from_the_traffic_cannot_steer_the_terminal(tmp_path: Path) -> Non
 
 def test_a_batch_shows_each_request(tmp_path: Path) -> None:
     place = tmp_path / "batch.json"
-    place.write_text(json.dumps({"requests": [{"custom_id": "a", "params": {"model": "m", "messages": [{"role": "user", "content": "hi"}]}}]}))
+    place.write_text(
+        json.dumps(
+            {
+                "requests": [
+                    {"custom_id": "a", "params": {"model": "m", "messages": [{"role": "user", "content": "hi"}]}}
+                ]
+            }
+        )
+    )
     shown = as_json("show", "1", "--captures", str(place))
     assert shown["route"] == "batches"
-    assert [block["path"] for block in shown["blocks"]] == ["requests[0].params.model", "requests[0].params.messages[0].content"]
+    assert [block["path"] for block in shown["blocks"]] == [
+        "requests[0].params.model",
+        "requests[0].params.messages[0].content",
+    ]
     assert shown["unexplained"] == 0
 
 
@@ -181,7 +206,9 @@ def command(*arguments: str) -> list[str]:
 
 def test_standard_input(session: str) -> None:
     data = packed(start(), request("a", body()), response("a"), end())
-    result = subprocess.run(command("--captures", "-", "--show", "1", "--json"), input=data, capture_output=True, check=True)
+    result = subprocess.run(
+        command("--captures", "-", "--show", "1", "--json"), input=data, capture_output=True, check=True
+    )
     assert json.loads(result.stdout)["ended"] == "completed"
 
 

@@ -36,9 +36,7 @@ def weighed(raw: bytes, over: int | None = None, unit: str = "chars") -> Ledger:
 
 def rows(body: dict[str, Any]) -> dict[str, tuple[int, str]]:
     """Size and classes of each row, by path."""
-    return {
-        row.row.path: (row.size, ", ".join(row.classes)) for field in ledger(body).fields for row in field.rows
-    }
+    return {row.row.path: (row.size, ", ".join(row.classes)) for field in ledger(body).fields for row in field.rows}
 
 
 def structure(body: dict[str, Any]) -> dict[str, int]:
@@ -88,7 +86,13 @@ def test_wire_steps_of_a_client_that_writes_blanks_and_escapes() -> None:
     result = weighed(first["raw"])
     assert result.wire is not None
     steps = result.wire
-    assert (steps.characters, steps.field_names, steps.punctuation, steps.escapes, steps.whitespace) == (70, 29, 62, 11, 16)
+    assert (steps.characters, steps.field_names, steps.punctuation, steps.escapes, steps.whitespace) == (
+        70,
+        29,
+        62,
+        11,
+        16,
+    )
 
 
 @pytest.mark.parametrize("path", SHAPES, ids=lambda path: path.name)
@@ -117,7 +121,9 @@ def test_a_recorded_figure_that_was_altered_is_named() -> None:
     taken = figures(document, PUBLISHED, len(PUBLISHED))
     wrong = dict(taken.fields) | {"messages": 1_327}
     result = ledger(document.value, recorded=wrong, recorded_total=taken.total)
-    assert [(found.place, found.measured, found.recorded) for found in result.differences] == [("messages", 10_173, 1_327)]
+    assert [(found.place, found.measured, found.recorded) for found in result.differences] == [
+        ("messages", 10_173, 1_327)
+    ]
 
 
 def test_a_byte_too_many_on_the_wire_is_unexplained() -> None:
@@ -139,11 +145,13 @@ requests = st.fixed_dictionaries(
     },
 )
 block_types = st.sampled_from(
-    ["text", "image", "document", "tool_use", "tool_result", "thinking", "redacted_thinking", "search_result", "new_thing",
+    ["text", "image", "document", "tool_use", "tool_result", "thinking", "redacted_thinking", "search_result",
+     "new_thing",
      "web_search_tool_result", "tool_reference", "code_execution_tool_result"]
 )  # fmt: skip
 members = st.sampled_from(
-    ["text", "content", "source", "input", "name", "id", "data", "signature", "thinking", "title", "context", "cache_control",
+    ["text", "content", "source", "input", "name", "id", "data", "signature", "thinking", "title", "context",
+     "cache_control",
      "tool_use_id", "is_error", "encrypted_content", "url"]
 )  # fmt: skip
 blocks = st.recursive(
@@ -180,7 +188,11 @@ def test_a_base64_image_is_no_text_and_a_data_uri_in_text_is() -> None:
                 {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A" * 400_000}},
             ],
         },
-        {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "B" * 70}, "title": "abc"},
+        {
+            "type": "document",
+            "source": {"type": "base64", "media_type": "application/pdf", "data": "B" * 70},
+            "title": "abc",
+        },
         {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}},
         {"type": "text", "text": "data:image/png;base64,AAAA"},
     )
@@ -237,7 +249,10 @@ def test_search_results_keep_what_is_encrypted_apart() -> None:
 
 def test_a_string_and_a_single_text_block_have_the_same_rows_but_their_structure_differs() -> None:
     plain = {"system": "abc", "messages": [{"role": "user", "content": "hello"}]}
-    listed = {"system": [{"type": "text", "text": "abc"}], "messages": [{"role": "user", "content": [{"type": "text", "text": "hello"}]}]}
+    listed = {
+        "system": [{"type": "text", "text": "abc"}],
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "hello"}]}],
+    }
     assert rows(plain) == {"system": (3, "text"), "messages[0].content": (5, "text")}
     assert rows(listed) == {"system[0]": (3, "text"), "messages[0].content[0]": (5, "text")}
     assert structure(plain) == {"system": 0, "messages": 15}
@@ -254,13 +269,17 @@ def test_a_tool_is_its_name_description_and_schema_without_their_keys() -> None:
     }
     schema = definition(tool["input_schema"])
     assert rows({"tools": [tool]}) == {"tools[0]": (4 + 5 + schema, "description, schema")}
-    assert structure({"tools": [tool]})["tools"] == len("namedescriptioninput_schema") + len("cache_controltypeephemeral") + len("defer_loadingtrue")
+    assert structure({"tools": [tool]})["tools"] == len("namedescriptioninput_schema") + len(
+        "cache_controltypeephemeral"
+    ) + len("defer_loadingtrue")
 
 
 def test_a_server_tool_is_its_name_and_its_own_parameters() -> None:
     tool = {"type": "web_search_20250305", "name": "web_search", "max_uses": 5, "user_location": {"city": "Bonn"}}
     assert rows({"tools": [tool]}) == {"tools[0]": (10 + 1 + len("cityBonn"), "description, schema")}
-    assert structure({"tools": [tool]}) == {"tools": len("typeweb_search_20250305" + "name" + "max_uses" + "user_location")}
+    assert structure({"tools": [tool]}) == {
+        "tools": len("typeweb_search_20250305" + "name" + "max_uses" + "user_location")
+    }
 
 
 def test_thinking_keeps_its_signature_in_a_class_of_its_own() -> None:
@@ -275,7 +294,10 @@ def test_thinking_keeps_its_signature_in_a_class_of_its_own() -> None:
 def test_the_rows_of_a_batch_are_those_of_each_request() -> None:
     body = {
         "requests": [
-            {"custom_id": "r0", "params": {"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": "n0"}]}},
+            {
+                "custom_id": "r0",
+                "params": {"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": "n0"}]},
+            },
             {"custom_id": "r1", "params": {"model": "m", "system": "s", "messages": []}},
         ]
     }
@@ -302,7 +324,9 @@ def test_many_keys_one_huge_key_and_deep_nesting_are_counted() -> None:
     assert [amount for amount, _ in rows(body).values()] == [200_001, 50_000 * 6 + 1, 20_000 + 1 + 1]
 
 
-@pytest.mark.parametrize("body", [{}, {"messages": None}, {"messages": "x"}, {"messages": [1, None, "a"]}, {"tools": {}}, {"system": 5}])
+@pytest.mark.parametrize(
+    "body", [{}, {"messages": None}, {"messages": "x"}, {"messages": [1, None, "a"]}, {"tools": {}}, {"system": 5}]
+)
 def test_fields_of_a_wrong_type_are_still_weighed(body: dict[str, Any]) -> None:
     result = ledger(body)
     assert result.total == sum(map(definition, body.values()))
@@ -317,7 +341,10 @@ def test_a_body_that_is_no_object_is_one_field_without_a_name(body: Any) -> None
 def test_rows_say_what_they_are() -> None:
     body = message(
         {"type": "text", "text": "<system-reminder>\nThe following skills are available for use"},
-        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgoAAAANSUhEUgAABAAAAAMA"}},
+        {
+            "type": "image",
+            "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgoAAAANSUhEUgAABAAAAAMA"},
+        },
         {"type": "tool_use", "id": "t", "name": "Bash", "input": {}},
         {"type": "hologram", "depth": 3},
     )

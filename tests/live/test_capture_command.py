@@ -52,8 +52,13 @@ class Output:
         assert found
         return found
 
+    def ended(self, seconds: float) -> bool:
+        """Whether everyone who could print has ended within that time."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
     def rest(self) -> str:
-        self._thread.join(10)
+        self.ended(10)
         return self.text
 
 
@@ -149,6 +154,18 @@ def test_signals_reach_mitmdump(stub: StubApi, tmp_path: Path, number: signal.Si
         out.match("completed")
         process.send_signal(number)
         assert process.wait(30) == 0
+    assert recorded(tmp_path / "captures")[-1]["kind"] == "end"
+
+
+def test_mitmdump_does_not_outlive_a_command_that_was_killed(stub: StubApi, tmp_path: Path) -> None:
+    with capture("--port", "0", "--upstream", stub.url, "--set", "capture_compress=false", cwd=tmp_path) as (
+        process,
+        out,
+    ):
+        post(out.match(r"ANTHROPIC_BASE_URL=(\S+)")[1])
+        out.match("completed")
+        process.kill()
+    assert out.ended(20), "mitmdump still has its standard output open"
     assert recorded(tmp_path / "captures")[-1]["kind"] == "end"
 
 

@@ -153,3 +153,13 @@ def test_the_example_can_be_shown() -> None:
     )
     assert (result.returncode, result.stderr) == (0, "")
     assert re.search(r"(?m)^unexplained +0\b", result.stdout)
+
+
+def test_a_folder_that_is_in_use_is_added_to(demo: tuple[Path, str, float]) -> None:
+    folder, _, _ = demo
+    before = set(folder.glob("*.jsonl*"))
+    command = [sys.executable, "-m", "addon.cli", "demo", "--out", str(folder)]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120, check=False)
+    (new,) = set(folder.glob("*.jsonl*")) - before
+    assert f"$ weighbridge --captures {new} show 4\n" in result.stdout
+    new.unlink()

@@ -1,6 +1,7 @@
 """Capture files, whole, growing, cut and damaged."""
 
 import secrets
+from itertools import pairwise
 
 import pytest
 from capture_files import body, end, packed, request, response, start
@@ -18,7 +19,7 @@ def read(data: bytes, *cuts: int, being_written: bool = False) -> tuple[list[Exc
     stream = CaptureStream("f")
     places = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
     found = []
-    for begin, stop in zip(places, places[1:], strict=False):
+    for begin, stop in pairwise(places):
         found += stream.feed(data[begin:stop])
     found += stream.finish(being_written=being_written)
     return found, stream.problems
@@ -48,7 +49,11 @@ def test_the_pieces_a_file_arrives_in_do_not_matter(cuts: list[int], compressed:
 def test_a_file_cut_anywhere_gives_all_lines_before_the_cut(compressed: bool) -> None:
     pieces = [packed(*LINES[:count], last=False) for count in range(len(LINES) + 1)] if compressed else None
     data = packed(*LINES) if compressed else b"".join(LINES)
-    ends = [len(piece) for piece in pieces] if pieces else [len(b"".join(LINES[:count])) for count in range(len(LINES) + 1)]
+    ends = (
+        [len(piece) for piece in pieces]
+        if pieces
+        else [len(b"".join(LINES[:count])) for count in range(len(LINES) + 1)]
+    )
     for cut in range(len(data)):
         whole = sum(1 for stop in ends[1:] if stop <= cut)
         exchanges, _ = read(data[:cut])
@@ -62,7 +67,9 @@ def test_a_file_cut_anywhere_gives_all_lines_before_the_cut(compressed: bool) ->
 def test_a_torn_line_is_reported_and_not_read() -> None:
     exchanges, problems = read(b"".join(LINES[:3]) + LINES[3][:50])
     assert len(exchanges) == 2
-    assert [str(problem) for problem in problems] == ["f: line 4 is torn: the file was cut there, all before it was read"]
+    assert [str(problem) for problem in problems] == [
+        "f: line 4 is torn: the file was cut there, all before it was read"
+    ]
 
 
 def test_a_compressed_file_without_its_end_says_so_and_one_still_written_does_not() -> None:
@@ -138,7 +145,8 @@ def test_a_file_of_no_bytes_is_no_exchange() -> None:
 
 
 def test_user_data_that_looks_like_a_marker_keeps_its_own_size() -> None:
-    raw = b'{"messages":[{"role":"user","content":[{"type":"tool_use","id":"t","name":"n","input":{"_elided":true,"chars":9}}]}]}'
+    call = b'{"type":"tool_use","id":"t","name":"n","input":{"_elided":true,"chars":9}}'
+    raw = b'{"messages":[{"role":"user","content":[' + call + b"]}]}"
     (exchange,), _ = read(start() + request("a", raw) + response("a"))
     assert exchange.request is not None
     ledger = request_ledger(exchange.request)

@@ -75,7 +75,17 @@ def test_equal_text_has_one_hash_and_look_alikes_have_two() -> None:
 
 @pytest.mark.parametrize(
     ("text", "json_chars"),
-    [('"', 2), ("\\", 2), ("\n\t\r\b\f", 10), ("\x00", 6), ("\x1b[0m", 9), ("\x7f", 1), ("/", 1), ("\ud800", 6), ("é\n", 3)],
+    [
+        ('"', 2),
+        ("\\", 2),
+        ("\n\t\r\b\f", 10),
+        ("\x00", 6),
+        ("\x1b[0m", 9),
+        ("\x7f", 1),
+        ("/", 1),
+        ("\ud800", 6),
+        ("é\n", 3),
+    ],
 )
 def test_json_characters_are_those_of_the_shortest_form(text: str, json_chars: int) -> None:
     assert lengths(text).json_chars == json_chars
@@ -100,7 +110,10 @@ def test_identifiers_stay_where_the_api_puts_them_and_are_folded_where_the_user_
         "metadata": {"user_id": '{"session_id":"x"}'},
         "tools": [{"name": "Read", "input_schema": {"type": "object", "properties": {"name": {"type": "string"}}}}],
         "messages": [
-            {"role": "assistant", "content": [{"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"name": "secret"}}]}
+            {
+                "role": "assistant",
+                "content": [{"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"name": "secret"}}],
+            }
         ],
     }
     folded = fold(body, 0)
@@ -172,7 +185,11 @@ def test_labels_tell_what_was_folded() -> None:
     png = "iVBORw0KGgoAAAANSUhEUgAABAAAAAMA" + "A" * 500
     body = {
         "messages": [
-            {"content": [{"type": "text", "text": "<system-reminder>\nThe following skills are available " + "x" * 400}]},
+            {
+                "content": [
+                    {"type": "text", "text": "<system-reminder>\nThe following skills are available " + "x" * 400}
+                ]
+            },
             {"content": [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": png}}]},
             {"content": [{"type": "thinking", "thinking": "", "signature": "s" * 401}]},
             {"content": [{"type": "redacted_thinking", "data": "d" * 401}]},
@@ -191,7 +208,12 @@ def test_labels_tell_what_was_folded() -> None:
 
 @pytest.mark.parametrize(
     "marker",
-    [{"_elided": True}, {"_elided": True, "chars": -1}, {"_elided": True, "chars": "9"}, {"_elided": True, "chars": 9, "sha256": 7}],
+    [
+        {"_elided": True},
+        {"_elided": True, "chars": -1},
+        {"_elided": True, "chars": "9"},
+        {"_elided": True, "chars": 9, "sha256": 7},
+    ],
 )
 def test_a_damaged_marker_is_read_as_an_object_with_a_note(marker: dict[str, object]) -> None:
     value, notes = unfold({"a": marker})

@@ -7,7 +7,8 @@ from analyzers.wire.headers import keep, keep_query
 
 @pytest.mark.parametrize(
     "name",
-    ["Authorization", "x-api-key", "X-API-Key", "Proxy-Authorization", "Cookie", "Set-Cookie", "api-key", "x-goog-api-key",
+    ["Authorization", "x-api-key", "X-API-Key", "Proxy-Authorization", "Cookie", "Set-Cookie", "api-key",
+     "x-goog-api-key",
      "x-amz-security-token", "anthropic-organization-id", "x-auth-token", "x-made-up-tomorrow", "referer"],
 )  # fmt: skip
 def test_the_value_of_a_header_not_on_the_list_is_never_kept(name: str) -> None:
@@ -17,12 +18,23 @@ def test_the_value_of_a_header_not_on_the_list_is_never_kept(name: str) -> None:
 
 
 def test_repeated_headers_are_a_list_in_their_order() -> None:
-    kept, others = keep([("Anthropic-Beta", "a"), ("anthropic-beta", "b"), ("ANTHROPIC-BETA", "c"), ("authorization", "x"), ("Authorization", "y")])
+    kept, others = keep(
+        [
+            ("Anthropic-Beta", "a"),
+            ("anthropic-beta", "b"),
+            ("ANTHROPIC-BETA", "c"),
+            ("authorization", "x"),
+            ("Authorization", "y"),
+        ]
+    )
     assert kept == {"anthropic-beta": ["a", "b", "c"]}
     assert others == ["authorization"]
 
 
-@pytest.mark.parametrize("name", ["x-stainless-retry-count", "anthropic-ratelimit-tokens-remaining", "request-id", "retry-after", "User-Agent"])
+@pytest.mark.parametrize(
+    "name",
+    ["x-stainless-retry-count", "anthropic-ratelimit-tokens-remaining", "request-id", "retry-after", "User-Agent"],
+)
 def test_what_support_and_session_grouping_need_is_kept(name: str) -> None:
     assert keep([(name, "7")]) == ({name.lower(): "7"}, [])
 

@@ -32,7 +32,9 @@ def test_the_shortest_text_is_proved_and_needs_no_scan() -> None:
     assert parse(b'{"a":[1,1.5,"x"]}') == Document({"a": [1, 1.5, "x"]}, None)
 
 
-@pytest.mark.parametrize("written", ["1E2", "-0", "-0.0", "1.00", "1e400", "-1e400", "0.1000000000000000055", "9" * 5000])
+@pytest.mark.parametrize(
+    "written", ["1E2", "-0", "-0.0", "1.00", "1e400", "-1e400", "0.1000000000000000055", "9" * 5000]
+)
 def test_a_number_stays_as_it_was_written(written: str) -> None:
     document = parse(f'{{"n": {written}}}'.encode())
     assert weigh(document.value)[0] == 1 + len(written)

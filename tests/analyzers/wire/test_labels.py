@@ -8,10 +8,16 @@ from analyzers.wire.labels import describe_text
 @pytest.mark.parametrize(
     ("text", "label"),
     [
-        ("<system-reminder>\nThe following skills are available for use with the Skill tool:", "system-reminder: skills"),
+        (
+            "<system-reminder>\nThe following skills are available for use with the Skill tool:",
+            "system-reminder: skills",
+        ),
         ("<system-reminder>\nAvailable agent types for the Agent tool:\n", "system-reminder: agents"),
         ("<system-reminder>\nToken usage: 5/200000; 1 remaining", "system-reminder: token budget"),
-        ("<system-reminder>\nAs you answer, you can use the following context:\n# claudeMd\n", "system-reminder: CLAUDE.md and context"),
+        (
+            "<system-reminder>\nAs you answer, you can use the following context:\n# claudeMd\n",
+            "system-reminder: CLAUDE.md and context",
+        ),
         ("<system-reminder>\nSessionStart hook additional context: x", "system-reminder: hook output"),
         ("\n  <system-reminder>\nsomething new", "system-reminder"),
         ("x-anthropic-billing-header: cc_version=2; cch=1;", "billing header"),

@@ -43,7 +43,7 @@ def test_a_request_has_its_figures_from_before_folding() -> None:
     assert made["figures"] == {"fields": {"model": 1, "messages": 1015}, "total": 1016}
     assert sum(made["steps"].values()) == made["wire_bytes"] == made["decoded_bytes"] == len(body)
     assert made["body"]["messages"][0]["content"]["chars"] == 1000
-    assert list(made)[0] == "kind" and list(made)[-1] == "body"
+    assert next(iter(made)) == "kind" and next(reversed(made)) == "body"
 
 
 @pytest.mark.parametrize("coding", ["gzip", "br", "GZIP", "x-gzip"])
@@ -117,7 +117,14 @@ def test_no_credential_of_any_place_is_in_the_line() -> None:
         {
             "mcp_servers": [{"name": "n", "authorization_token": SECRET}],
             "fallback_credit_token": SECRET,
-            "requests": [{"params": {"mcp_servers": [{"authorization_token": SECRET}], "fallback_credit_token": {"token": SECRET}}}],
+            "requests": [
+                {
+                    "params": {
+                        "mcp_servers": [{"authorization_token": SECRET}],
+                        "fallback_credit_token": {"token": SECRET},
+                    }
+                }
+            ],
         }
     )
     made = record(
@@ -146,7 +153,9 @@ def test_a_body_that_was_streamed_past_is_marked() -> None:
 
 def test_a_get_has_no_body_and_no_reason() -> None:
     made = request_record(
-        SeenRequest("1", 0.0, "GET", "https", "h", 443, "/v1/messages/batches/b1", "batches", (), b""), fold_over=400, key=KEY
+        SeenRequest("1", 0.0, "GET", "https", "h", 443, "/v1/messages/batches/b1", "batches", (), b""),
+        fold_over=400,
+        key=KEY,
     )
     assert "unparsed" not in made and "body" not in made
     assert made["wire_bytes"] == 0

@@ -63,7 +63,9 @@ def test_other_methods_carry_no_request(method: str) -> None:
 
 def test_vendors_name_the_model_in_the_path() -> None:
     assert requested_model("/model/anthropic.claude-x%3A0/invoke") == "anthropic.claude-x:0"
-    assert requested_model("/v1/projects/p/locations/r/publishers/anthropic/models/claude-x@1:rawPredict") == "claude-x@1"
+    assert (
+        requested_model("/v1/projects/p/locations/r/publishers/anthropic/models/claude-x@1:rawPredict") == "claude-x@1"
+    )
     assert requested_model("/v1/projects/p/locations/r/publishers/anthropic/models/count-tokens:rawPredict") is None
     assert requested_model("/v1/messages") is None
 

@@ -34,7 +34,7 @@ def test_any_spelling_reaches_the_wire_to_the_byte(body: dict[str, object]) -> N
 
 
 def test_escapes_are_told_from_backslashes_in_the_text() -> None:
-    text = dump({"a": "\\u0041 \\\\n \n \x01 \""})
+    text = dump({"a": '\\u0041 \\\\n \n \x01 "'})
     assert figures(parse(text), text, len(text)).steps.escapes == 1 + 2 + 1 + 5 + 1
 
 
