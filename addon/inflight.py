@@ -198,7 +198,7 @@ class InFlight:
         flow, response = exchange.flow, exchange.flow.response
         now = time.monotonic()
         if response is not None and response.status_code < 200:
-            exchange.notes.append(Note("informational", f"status {response.status_code} was taken for the whole answer"))
+            exchange.notes.append(Note("informational", f"status {response.status_code} was taken for the answer"))
         elif response is not None and exchange.reader is None and cause == "response":
             exchange.reader = _reader(response, exchange.route)
         answer = _answer(exchange)

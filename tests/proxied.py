@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import struct
@@ -56,6 +55,17 @@ def patiently(found: Callable[[], Any], what: str) -> Any:
             return value
         time.sleep(0.02)
     raise AssertionError(f"{what} did not happen")
+
+
+TELLING = """
+import os, pathlib
+from mitmproxy import ctx
+def running():
+    ready = pathlib.Path(os.environ["READY"])
+    port = ctx.master.addons.get("proxyserver").listen_addrs()[0][1]
+    ready.with_suffix(".draft").write_text(str(port))
+    ready.with_suffix(".draft").replace(ready)
+"""
 
 
 class Wire:
@@ -232,7 +242,8 @@ class Proxy:
         ready = self.folder / "ready"
         ready.unlink(missing_ok=True)
         self._ready = ready
-        telling = shutil.copy(ADDON / "ready.py", self.folder / "ready.py")  # the addon's own folder stays out of it
+        telling = self.folder / "telling.py"
+        telling.write_text(TELLING)
         scripts = [*map(str, self.before), self.script, *map(str, self.after), str(telling)]
         options = [f"confdir={self.confdir or self.folder / 'conf'}", "flow_detail=0", "connection_strategy=lazy"]
         if not any(option.startswith("capture_dir") for option in self.options):
@@ -251,7 +262,7 @@ class Proxy:
             self.process = subprocess.Popen(
                 command,
                 cwd=self.cwd,
-                env={**os.environ, "PYTHONUNBUFFERED": "1", "WEIGHBRIDGE_READY": str(ready)},
+                env={**os.environ, "PYTHONUNBUFFERED": "1", "READY": str(ready)},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -268,7 +279,7 @@ class Proxy:
         """Wait until it listens."""
         patiently(lambda: self._ready.exists() or self.process.poll() is not None, "the start of mitmdump")
         assert self._ready.exists(), self.log()
-        self.port = int(self._ready.read_text().rpartition(":")[2])
+        self.port = int(self._ready.read_text())
         return self
 
     @property
