@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rich.table import Table
 from rich.text import Text
 
 from analyzers import tables
@@ -82,7 +81,7 @@ def notes(exchange: Exchange) -> Sequence[Note]:
 def print_shown(exchange: Exchange, row: Summary, ledger: Ledger | None, most: int | None) -> None:
     """Prints the exchange as tables. ``most``: rows of one field before the shorter ones are counted in one line;
     None shows all."""
-    lines: list[Table | Text | str] = [Text(tables.heading(row, exchange), "bold")]
+    lines: list[tables.Grid | Text | str] = [Text(tables.heading(row, exchange), "bold")]
     if ledger is None:
         lines.append(f"no sizes: {tables.safe(row.reason or 'no body')}")
     else:

@@ -6,25 +6,26 @@ and nothing is read as markup.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
-from rich.box import Box
+from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from analyzers.exchange import Exchange, Problem
-from analyzers.sizes import Difference, FieldSize, Ledger, RowSize, share_of
+from analyzers.sizes import Difference, FieldSize, Ledger, share_of
 from analyzers.summary import Summary
 from analyzers.wire.note import Note
 
 UNKNOWN = "?"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-_RULE = Box("    \n    \n -- \n    \n    \n -- \n    \n    \n")
-_PIPED_WIDTH = 4000
+_BETWEEN = "   "
 
 STEP_WORDS = {
     "characters": "characters of content",
@@ -39,17 +40,59 @@ STEP_WORDS = {
 }
 
 
-def draw(*things: Table | Text | str) -> None:
+@dataclasses.dataclass(slots=True)
+class Grid:
+    """Rows of cells under a heading; a row of None is a gap. ``left``: columns of words, the others are numbers."""
+
+    columns: tuple[str, ...]
+    left: frozenset[int]
+    rows: list[tuple[str, ...] | None] = dataclasses.field(default_factory=list)
+    totals: set[int] = dataclasses.field(default_factory=set)
+
+    def add(self, *cells: str, total: bool = False) -> None:
+        if total:
+            self.totals.add(len(self.rows))
+        self.rows.append(cells)
+
+    def gap(self) -> None:
+        self.rows.append(None)
+
+    def plain(self) -> Iterator[str]:
+        """Lines without colour, as wide as needed."""
+        shown = [self.columns, *(row for row in self.rows if row is not None)]
+        widths = [max(map(cell_len, column)) for column in zip(*shown, strict=True)]
+        yield self._line(self.columns, widths)
+        yield "-" * (sum(widths) + len(_BETWEEN) * (len(widths) - 1))
+        for row in self.rows:
+            yield self._line(row, widths) if row is not None else ""
+
+    def _line(self, cells: tuple[str, ...], widths: list[int]) -> str:
+        padded = []
+        for index, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+            blanks = " " * (width - cell_len(cell))
+            padded.append(cell + blanks if index in self.left else blanks + cell)
+        return str.rstrip(_BETWEEN.join(padded))
+
+    def fitted(self) -> Table:
+        """A table that fits the terminal it is printed on."""
+        drawn = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+        for index, name in enumerate(self.columns):
+            drawn.add_column(name, justify="left" if index in self.left else "right", overflow="fold")
+        for index, row in enumerate(self.rows):
+            style = "bold" if index in self.totals else ""
+            drawn.add_row(*(Text(cell, style) for cell in row or ("",) * len(self.columns)))
+        return drawn
+
+
+def draw(*things: Grid | Text | str) -> None:
     """Prints tables and lines, one below the other: fitted to a terminal, plain and as wide as needed when piped."""
-    terminal = sys.stdout.isatty()
-    console = Console(width=None if terminal else _PIPED_WIDTH, markup=False, highlight=False, emoji=False)
+    if sys.stdout.isatty():
+        console = Console(markup=False, highlight=False, emoji=False)
+        for thing in things:
+            console.print(thing.fitted() if isinstance(thing, Grid) else thing)
+        return
     for thing in things:
-        if terminal:
-            console.print(thing)
-            continue
-        with console.capture() as captured:
-            console.print(thing)
-        print("\n".join(line.rstrip() for line in captured.get().split("\n")[:-1]))
+        print("\n".join(thing.plain()) if isinstance(thing, Grid) else str(thing))
 
 
 def safe(text: str) -> str:
@@ -70,12 +113,8 @@ def clock(seconds: float | None) -> str:
     return UNKNOWN if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def table(*columns: str, left: Iterable[int] = (0,)) -> Table:
-    """An open table: numbers to the right, the columns in ``left`` to the left."""
-    drawn = Table(box=_RULE, show_edge=False, pad_edge=False, header_style="bold")
-    for index, name in enumerate(columns):
-        drawn.add_column(name, justify="left" if index in left else "right", overflow="fold")
-    return drawn
+def grid(*columns: str, left: Iterable[int] = (0,)) -> Grid:
+    return Grid(columns, frozenset(left))
 
 
 def shares(fields: Sequence[tuple[str, float]], limit: int = 3) -> str:
@@ -114,9 +153,9 @@ def ending(row: Summary) -> str:
     return " ".join(words)
 
 
-def list_table(rows: Iterable[Summary], unit: str) -> Table:
+def list_table(rows: Iterable[Summary], unit: str) -> Grid:
     """The table of ``list``."""
-    drawn = table(
+    drawn = grid(
         "#",
         "time (UTC)",
         "route",
@@ -129,7 +168,7 @@ def list_table(rows: Iterable[Summary], unit: str) -> Table:
         left=(1, 2, 3, 4, 8),
     )
     for row in rows:
-        drawn.add_row(*(Text(cell) for cell in list_cells(row)))
+        drawn.add(*list_cells(row))
     return drawn
 
 
@@ -150,62 +189,52 @@ def list_cells(row: Summary) -> tuple[str, ...]:
     )
 
 
-def field_table(ledger: Ledger) -> Table:
+def field_table(ledger: Ledger) -> Grid:
     """Fields, largest first, with their share of the total."""
-    drawn = table("field", ledger.unit, "share")
+    drawn = grid("field", ledger.unit, "share")
     for field in sorted(ledger.fields, key=lambda field: -field.size):
-        drawn.add_row(
-            Text(safe(field.name) or "(body)"), count(field.size), percent(share_of(field.size, ledger.total))
-        )
-    drawn.add_row(Text("total", "bold"), Text(count(ledger.total), "bold"), "")
+        drawn.add(safe(field.name) or "(body)", count(field.size), percent(share_of(field.size, ledger.total)))
+    drawn.add("total", count(ledger.total), "", total=True)
     return drawn
 
 
-def block_table(fields: Iterable[FieldSize], unit: str, most: int | None) -> Table:
+def block_table(fields: Iterable[FieldSize], unit: str, most: int | None) -> Grid:
     """The rows of each field that has blocks, with its structure and sum. ``most``: the longest so many rows of a
     field, the others counted in one line."""
-    drawn = table("block", unit, "class", "what", left=(0, 2, 3))
+    drawn = grid("block", unit, "class", "what", left=(0, 2, 3))
     for field in fields:
         if all(row.row.type == "field" for row in field.rows):
             continue
+        if drawn.rows:
+            drawn.gap()
+        name = safe(field.name)
         hidden = _too_many(field, most)
         for row in field.rows:
-            if row not in hidden:
-                drawn.add_row(
-                    Text(safe(row.row.path)),
-                    count(row.size),
-                    ", ".join(row.classes),
-                    Text(safe(row.row.what or row.row.type)),
-                )
+            if row.row.path not in hidden:
+                what = safe(row.row.what or row.row.type)
+                drawn.add(safe(row.row.path), count(row.size), ", ".join(row.classes), what)
         if hidden:
-            drawn.add_row(
-                Text(f"{safe(field.name)}: {len(hidden)} shorter rows"),
-                count(sum(row.size for row in hidden)),
-                "",
-                "--all shows each",
-            )
-        drawn.add_row(
-            Text(f"{safe(field.name)}: structure"), count(field.structure), "", "keys, roles, types, ids, cache_control"
-        )
-        drawn.add_row(Text(safe(field.name), "bold"), Text(count(field.size), "bold"), "", "")
-        drawn.add_section()
+            drawn.add(f"{name}: {len(hidden)} shorter rows", count(sum(hidden.values())), "", "--all shows each")
+        drawn.add(f"{name}: structure", count(field.structure), "", "keys, roles, types, ids, cache_control")
+        drawn.add(name, count(field.size), "", "", total=True)
     return drawn
 
 
-def _too_many(field: FieldSize, most: int | None) -> list[RowSize]:
+def _too_many(field: FieldSize, most: int | None) -> dict[str, int]:
+    """Paths and sizes of the rows that are only counted."""
     if most is None or len(field.rows) <= most + 1:
-        return []
-    return sorted(field.rows, key=lambda row: -row.size)[most:]
+        return {}
+    return {row.row.path: row.size for row in sorted(field.rows, key=lambda row: -row.size)[most:]}
 
 
-def wire_table(ledger: Ledger) -> Table:
+def wire_table(ledger: Ledger) -> Grid:
     """How characters become bytes on the wire, step by step."""
-    drawn = table("step", "amount", "", left=(0, 2))
+    drawn = grid("step", "amount", "", left=(0, 2))
     if ledger.wire is not None:
         for name, amount in ledger.wire.as_dict().items():
-            drawn.add_row(name, count(amount), STEP_WORDS[name])
-    drawn.add_row("unexplained", count(ledger.unexplained), "what is left: 0, or something is wrong")
-    drawn.add_row(Text("bytes on the wire", "bold"), Text(count(ledger.wire_bytes), "bold"), "")
+            drawn.add(name, count(amount), STEP_WORDS[name])
+    drawn.add("unexplained", count(ledger.unexplained), "what is left: 0, or something is wrong")
+    drawn.add("bytes on the wire", count(ledger.wire_bytes), "", total=True)
     return drawn
 
 

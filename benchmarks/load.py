@@ -8,6 +8,7 @@ quick.
 
 from __future__ import annotations
 
+import itertools
 import socket
 import time
 from collections.abc import Callable, Sequence
@@ -143,42 +144,18 @@ def streams(ports: Sequence[int], body: str, wish: str, rounds: int) -> list[lis
             connection.close()
 
 
-class Conversation:
-    """One session, each of its turns sent to every port before the next. Lives in the load process between calls."""
-
-    def __init__(self, ports: Sequence[int], turns: int) -> None:
-        self.connections = [Connection(port) for port in ports]
-        self.turns = session(turns)
-        self.sent = 0
-
-    def go_on(self, turns: int) -> list[list[float]]:
-        """The next so many turns; for each port its latencies. Who is first changes with each turn."""
-        found: list[list[float]] = [[] for _ in self.connections]
-        order = list(range(len(self.connections)))
-        for _ in range(turns):
-            body = next(self.turns).body
-            for at in order if self.sent % 2 else order[::-1]:
-                found[at].append(self.connections[at].post(body).end)
-            self.sent += 1
+def turns(ports: Sequence[int], first: int, last: int) -> list[list[float]]:
+    """The turns of one session from `first` (counted from 0) up to `last`, each sent to every port before the next; for
+    each port its latencies. Who is asked first changes with each turn. Raises OSError, WrongAnswer."""
+    opened = [Connection(port) for port in ports]
+    try:
+        for connection in opened:
+            connection.post(named("golden").fresh())
+        found: list[list[float]] = [[] for _ in ports]
+        for number, turn in enumerate(itertools.islice(session(last), first, last)):
+            for at in sorted(range(len(ports)), reverse=bool(number % 2)):
+                found[at].append(opened[at].post(turn.body).end)
         return found
-
-
-_conversations: list[Conversation] = []
-
-
-def begin_conversation(ports: Sequence[int], turns: int) -> None:
-    """Ends the conversation there was, and opens one of so many turns with these ports. Raises OSError."""
-    end_conversation()
-    _conversations.append(Conversation(ports, turns))
-
-
-def go_on(turns: int) -> list[list[float]]:
-    """Goes on with the conversation. Raises OSError, WrongAnswer."""
-    return _conversations[-1].go_on(turns)
-
-
-def end_conversation() -> None:
-    """Closes its connections."""
-    while _conversations:
-        for connection in _conversations.pop().connections:
+    finally:
+        for connection in opened:
             connection.close()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import shutil
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,12 +18,21 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import orjson
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 ROOT = Path(__file__).resolve().parents[1]
 PLAIN, STREAM_ONLY, WEIGHBRIDGE = "plain mitmdump", "streaming only", "weighbridge"
 SCRIPTS = {PLAIN: None, STREAM_ONLY: ROOT / "benchmarks" / "stream_only.py", WEIGHBRIDGE: ROOT / "addon" / "capture.py"}
 _START_SECONDS = 60.0
 _STOP_SECONDS = 20.0
+_LISTENS = re.compile(r"listening at \S+:(\d+)\.")
 _MITMDUMP = "from mitmproxy.tools.main import mitmdump; mitmdump()"
 
 
@@ -61,29 +70,28 @@ class Proxy:
         self.captures = folder / "captures"
         self._log = folder / "log"
         folder.mkdir(parents=True)
-        ready = folder / "ready"
-        # mitmproxy leaves the folder of each script on sys.path: the addon's own must not get there this way
-        scripts = [shutil.copy(ROOT / "addon" / "ready.py", folder / "ready.py"), *filter(None, [SCRIPTS[variant]])]
+        script = SCRIPTS[variant]
         command = [
             *(sys.executable, "-P", "-c", _MITMDUMP, "--listen-host", "127.0.0.1", "--listen-port", "0"),
             *("--mode", f"reverse:{upstream}", "--set", f"confdir={confdir}", "--set", "flow_detail=0"),
-            *(part for script in scripts for part in ("-s", str(script))),
+            *(("-s", str(script)) if script else ()),
         ]
         with self._log.open("wb") as log:
-            environment = {**os.environ, "WEIGHBRIDGE_READY": str(ready)}
+            environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
             self._process = subprocess.Popen(
                 command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
-        self.port = self._await(ready)
+        self.port = self._await()
 
-    def _await(self, ready: Path) -> int:
+    def _await(self) -> int:
+        """The port it listens on, as it tells in its log."""
         deadline = time.monotonic() + _START_SECONDS
-        while not ready.exists():
+        while not (found := _LISTENS.search(self.log())):
             if self._process.poll() is not None or time.monotonic() > deadline:
                 _stop(self._process)
                 raise NotMeasured(f"mitmdump ({self.variant}) did not start.\n{self.log()}")
             time.sleep(0.02)
-        return int(ready.read_text(encoding="utf-8").rpartition(":")[2])
+        return int(found[1])
 
     def cpu(self) -> float | None:
         """Seconds that all its threads have computed so far."""
@@ -112,6 +120,10 @@ class Proxy:
         """Ends it in good order. Raises NotMeasured when it did not come through the run unharmed."""
         if _stop(self._process) != 0 or any(word in self.log() for word in ("Traceback", "stumbled", "cannot record")):
             raise NotMeasured(f"mitmdump ({self.variant}) did not come through unharmed.\n{self.log()[-2_000:]}")
+        for path in self.captures.glob("*.jsonl.zst"):
+            end = _last_line(path)
+            if end.get("kind") != "end" or end["lost"] or end["unmatched"] or end["requests"] != end["responses"]:
+                raise NotMeasured(f"weighbridge did not record all that was sent: {end}")
 
 
 class Site:
@@ -168,6 +180,15 @@ def site(variants: Sequence[str]) -> Iterator[Site]:
             yield here
         finally:
             here.close()
+
+
+def _last_line(path: Path) -> dict[str, Any]:
+    with zstd.open(path, "rb") as lines:
+        last = b"{}"
+        for line in lines:
+            last = line
+    found: dict[str, Any] = orjson.loads(last)
+    return found
 
 
 def _stop(process: subprocess.Popen[bytes] | subprocess.Popen[str]) -> int:
