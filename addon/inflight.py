@@ -82,7 +82,10 @@ class InFlight:
         )
         self.accepted = 0
         """Requests recorded so far, which is the number of the last one."""
+        self.since = time.time()
         self.stopped = False
+        self.announced = False
+        """For whoever tells the user about it, so as to do it once."""
         self._exchanges: dict[str, Exchange] = {}
 
     @property
@@ -112,11 +115,12 @@ class InFlight:
         if body is None and tap:
             body = tap.body
         found = list(notes)
-        if flow.is_replay:
+        replayed = flow.is_replay == "request"
+        if replayed:
             found.append(Note("replayed", "sent again by the proxy"))
         seen = SeenRequest(
             # a replayed flow keeps its id, which may stand in this file already
-            id=str(uuid.uuid4()) if flow.is_replay else flow.id,
+            id=str(uuid.uuid4()) if replayed else flow.id,
             time=time.time(),
             method=flow.request.method,
             scheme=flow.request.scheme,
@@ -140,7 +144,7 @@ class InFlight:
             summary=_summary(record, flow.request.path),
         )
         if flow.response is not None:
-            exchange.notes.append(Note("answered_locally", "another script answered; the request did not go upstream"))
+            exchange.notes.append(_LOCAL)
         if tap:
             tap.recorded = True
         self.accepted += 1
@@ -163,6 +167,8 @@ class InFlight:
         exchange = self._exchanges.pop(flow.id, None)
         if exchange is not None:
             self._conclude(exchange, cause)
+            if self.stopped and not self._exchanges:
+                self.journal.close()
 
     def end_unseen(self, flow: http.HTTPFlow, route: Route) -> None:
         """Write down a response whose request came before there was a recorder. It stands alone."""
@@ -179,11 +185,11 @@ class InFlight:
                 self.end(exchange.flow, "disconnected")
 
     def stop(self) -> None:
-        """End everything and close the files in good order. What comes after it begins a new file."""
-        self.stopped = True
+        """End everything and close the files in good order. What comes after it goes to a new file, closed as well."""
         for exchange in list(self._exchanges.values()):
             self.end(exchange.flow, "stopped")
         self.journal.close()
+        self.stopped = True
 
     def _recorded(self, seen: SeenRequest, notes: list[Note]) -> Record:
         """The request line. Were the measuring to fail, the line still says that there was a request."""
@@ -202,6 +208,8 @@ class InFlight:
         elif response is not None and exchange.reader is None and cause == "response":
             exchange.reader = _reader(response, exchange.route)
         answer = _answer(exchange)
+        if flow.is_replay == "response":
+            exchange.notes.append(_LOCAL)
         if _was_idle(exchange, now):
             exchange.notes.append(Note("idle_timeout", "nothing came for as long as mitmproxy's tcp_timeout allows"))
         head = response if exchange.reader else None
@@ -242,6 +250,9 @@ class InFlight:
             continues=continues,
         )
         return dump(start_record(head))
+
+
+_LOCAL: Final = Note("answered_locally", "a script or a saved flow answered; the request did not go upstream")
 
 
 def how_it_ended(flow: http.HTTPFlow, head: http.Response | None, answer: Answer | None, cause: Cause) -> Ended:

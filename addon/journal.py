@@ -1,7 +1,7 @@
 """Append-only capture files: one writer, whole lines, each of them readable at once.
 
 A line is compressed, flushed and handed to the kernel by one ``os.write`` before the hook returns, so a killed process
-leaves everything it had accepted. There is no buffer of our own, no lock and no fsync: a file is never shared
+leaves everything it had accepted. There is no buffer of our own, no waiting and no fsync: a file is never shared
 (``O_EXCL``, a name of its own), and losing the last moments to a power cut is the price of not making the client wait
 for a disk. Compression is one zstd stream per file, window 32 MiB, long-distance matching on: each request repeats
 the one before, so a line costs what is new in it. Level 1: levels 2 and 3 save 2 % on recorded sessions, for more time.
@@ -15,6 +15,7 @@ A file that has grown beyond its limit takes no more requests, but stays open fo
 and response always stand in the same file, except when that file was lost.
 """
 
+import contextlib
 import os
 import secrets
 import sys
@@ -29,6 +30,11 @@ if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 KEY_FILE = ".fingerprint-key"
 """Name of the file, beside the captures, that holds the key of the folder's body fingerprints."""
@@ -74,6 +80,7 @@ class CaptureFile:
         """No further request goes here."""
         self._stream = _stream() if compress else None
         self._fd: int | None = os.open(self.path, _FLAGS, 0o600)
+        _hold(self._fd)
 
     def is_intact(self) -> bool:
         """Whether it is open, still has a name in some folder, and is as long as it was left."""
@@ -329,6 +336,16 @@ def _publish(draft: Path, path: Path) -> None:
         return
     except OSError:
         os.replace(draft, path)  # a file system without hard links: the last of two at the same moment stays
+
+
+def _hold(fd: int) -> None:
+    """Lock a file as long as it is open, which a killed process does not outlive: so readers know that it still grows.
+
+    Nobody waits for this lock. Where there are none, a growing file is read like one that was cut.
+    """
+    if fcntl is not None:
+        with contextlib.suppress(OSError):
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _stream() -> zstd.ZstdCompressor:

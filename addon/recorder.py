@@ -85,10 +85,11 @@ class Recorder:
 
     def running(self) -> None:
         """Everything is loaded: say what is unknown, unsafe, or in the way."""
-        first_time, self._runs = not self._runs, True
+        self._runs = True
         if problem := misspelt(ctx.options.deferred):
             logger.error(problem)
-        if first_time and not self.in_flight.accepted:
+        if not self.in_flight.announced:
+            self.in_flight.announced = True
             self.in_flight.journal.preflight()
             for warning in (*_exposed(), *_in_the_way()):
                 logger.warning(warning)
@@ -149,13 +150,13 @@ class Recorder:
         """The answer is whole, as HTTP sees it."""
         if flow in self.in_flight:
             self.in_flight.end(flow, "response")
-        elif flow.live and not self.in_flight.stopped and not _is_recorded(flow) and (route := self._route(flow)):
+        elif flow.live and flow.request.timestamp_start < self.in_flight.since and (route := self._route(flow)):
             self.in_flight.end_unseen(flow, route)
 
     @harmless
     def error(self, flow: http.HTTPFlow) -> None:
         """The exchange failed, at any point of it."""
-        if flow.live:
+        if flow.live and not self.in_flight.stopped:
             self._accept_late(flow, Note("request_cut", "the request did not come whole"))
         self.in_flight.end(flow, "error")
 

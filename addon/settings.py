@@ -10,7 +10,7 @@ import math
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -66,7 +66,7 @@ class Settings:
     fold_over: int
     compress: bool
     rotate_bytes: int
-    match: flowfilter.TFilter | None
+    match: flowfilter.TFilter | None = field(compare=False)
     match_text: str
 
 

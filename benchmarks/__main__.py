@@ -1,6 +1,6 @@
 """Runs the benchmarks, prints what they found, and keeps it in `README.md` when asked to.
 
-    python -m benchmarks [--quick] [--only NAME …] [--write] [--check]
+python -m benchmarks [--quick] [--only NAME …] [--write] [--check]
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measures weighbridge beside plain mitmproxy.")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Measures weighbridge beside plain mitmproxy."
+    )
     parser.add_argument("--quick", action="store_true", help="a look within a minute; the figures are rough")
     parser.add_argument("--only", nargs="+", choices=BENCHMARKS, metavar="NAME", help=f"of {', '.join(BENCHMARKS)}")
     parser.add_argument("--write", action="store_true", help="put the figures into benchmarks/README.md")

@@ -67,7 +67,8 @@ def _golden() -> Body:
 def _megabyte() -> Body:
     writer = Writer(seed=1)
     messages = [
-        {"role": "assistant" if number % 2 else "user", "content": writer.prose(STRING)} for number in range(STRINGS + 1)
+        {"role": "assistant" if number % 2 else "user", "content": writer.prose(STRING)}
+        for number in range(STRINGS + 1)
     ]
     request = {
         "model": "claude-opus-5-5",

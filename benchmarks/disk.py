@@ -61,7 +61,13 @@ def disk(scale: Scale) -> Result:
     found = [*written(scale.disk_turns)]
     by_turns = {sizes.turns: sizes for sizes in found}
     rows = tuple(
-        (f"{sizes.turns} turns", figure(sizes.raw, 1), figure(sizes.plain, 1), figure(sizes.compressed, 3), _share(sizes))
+        (
+            f"{sizes.turns} turns",
+            figure(sizes.raw, 1),
+            figure(sizes.plain, 1),
+            figure(sizes.compressed, 3),
+            _share(sizes),
+        )
         for sizes in found
     )
     share = 100 * by_turns[400].compressed / by_turns[400].raw

@@ -11,11 +11,10 @@ from statistics import median
 
 from benchmarks import load
 from benchmarks.medians import Spread, percentile, ratios
-from benchmarks.proxies import PLAIN, STREAM_ONLY, WEIGHBRIDGE, Site, site
+from benchmarks.proxies import DIRECT, PLAIN, STREAM_ONLY, WEIGHBRIDGE, Site, site
 from benchmarks.scale import Scale
 from benchmarks.table import Result, Target, figure
 
-DIRECT = "no proxy"
 WAYS = (DIRECT, PLAIN, STREAM_ONLY, WEIGHBRIDGE)
 LIMITS = {("golden", 1): 1.3, ("1 MB", 1): 3.0}
 
@@ -40,7 +39,10 @@ def latency(scale: Scale) -> Result:
             found = _measured(here, body, connections, requests, scale.rounds)
             times = ratios(found[WEIGHBRIDGE].medians, found[STREAM_ONLY].medians)
             title = f"{body}, {connections} connection{'s' if connections > 1 else ''}"
-            rows += [_row(f"{title}: {name}", way, found[DIRECT], times if name == WEIGHBRIDGE else None) for name, way in found.items()]
+            rows += [
+                _row(f"{title}: {name}", way, found[DIRECT], times if name == WEIGHBRIDGE else None)
+                for name, way in found.items()
+            ]
             if limit := LIMITS.get((body, connections)):
                 targets.append(Target(f"p50, {title}, of streaming only", times.median, limit, "×"))
     head = ("", "requests/s", "p50 ms", "p99 ms", "p50 added ms", "proxy CPU ms", "p50 of streaming only")

@@ -22,9 +22,21 @@ PATIENCE = 30.0
 """Seconds without a byte after which a measurement is given up."""
 
 LAST_CHUNK = b"\r\n0\r\n\r\n"
-_HEAD_END = b"\r\n\r\n"
 _EVENT_END = b"\n\n"
-_SENT_PIECE = 65_536
+_PIECE = 65_536
+_HEAD = b"""\
+POST /v1/messages?beta=true HTTP/1.1
+Host: 127.0.0.1
+Accept: application/json
+Content-Type: application/json
+User-Agent: claude-cli/2.1.332 (external, sdk-cli)
+Anthropic-Version: 2023-06-01
+Anthropic-Beta: interleaved-thinking-2025-05-14,extended-cache-ttl-2025-04-11
+Authorization: Bearer none
+X-App: cli
+X-Claude-Code-Session-Id: 5f0c1d7e-2b1a-4f4e-9c55-0d6a7b8c9d10
+""".replace(b"\n", b"\r\n")
+"""As much as a client of this kind sends with each request."""
 
 
 class WrongAnswer(Exception):
@@ -65,7 +77,7 @@ class Connection:
         answer = bytearray()
         first = 0.0
         while not answer.endswith(LAST_CHUNK):
-            data = self._socket.recv(_SENT_PIECE)
+            data = self._socket.recv(_PIECE)
             if not data:
                 raise WrongAnswer(f"the connection ended: {bytes(answer[:80])!r}")
             answer += data
@@ -89,13 +101,7 @@ class Connection:
         self.close()
 
     def _head(self, length: int) -> bytes:
-        return (
-            b"POST /v1/messages?beta=true HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-            b"Accept: application/json\r\nUser-Agent: claude-cli/2.1.332 (external, sdk-cli)\r\nX-App: cli\r\n"
-            b"Anthropic-Version: 2023-06-01\r\nAnthropic-Beta: interleaved-thinking-2025-05-14,extended-cache-ttl-2025-04-11"
-            b"\r\nX-Claude-Code-Session-Id: 5f0c1d7e-2b1a-4f4e-9c55-0d6a7b8c9d10\r\nAuthorization: Bearer none\r\n"
-            b"X-Stub: %b\r\nContent-Length: %d\r\n\r\n" % (self._wish, length)
-        )
+        return b"%bX-Stub: %b\r\nContent-Length: %d\r\n\r\n" % (_HEAD, self._wish, length)
 
 
 def block(port: int, body: str, requests: int, connections: int = 1) -> Block:
@@ -109,7 +115,7 @@ def block(port: int, body: str, requests: int, connections: int = 1) -> Block:
         for connection in opened:
             connection.post(named(body).fresh())
         began = time.perf_counter()
-        latencies = _at_once([_sender(connection, body, share) for connection, share in zip(opened, shares, strict=True)])
+        latencies = _at_once([_sender(*pair, body) for pair in zip(opened, shares, strict=True)])
         seconds = time.perf_counter() - began
     finally:
         for connection in opened:
@@ -117,7 +123,7 @@ def block(port: int, body: str, requests: int, connections: int = 1) -> Block:
     return Block(tuple(latencies), seconds, requests + connections)
 
 
-def _sender(connection: Connection, body: str, requests: int) -> Callable[[], list[float]]:
+def _sender(connection: Connection, requests: int, body: str) -> Callable[[], list[float]]:
     return lambda: [connection.post(named(body).fresh()).end for _ in range(requests)]
 
 
@@ -149,8 +155,6 @@ def turns(ports: Sequence[int], first: int, last: int) -> list[list[float]]:
     each port its latencies. Who is asked first changes with each turn. Raises OSError, WrongAnswer."""
     opened = [Connection(port) for port in ports]
     try:
-        for connection in opened:
-            connection.post(named("golden").fresh())
         found: list[list[float]] = [[] for _ in ports]
         for number, turn in enumerate(itertools.islice(session(last), first, last)):
             for at in sorted(range(len(ports)), reverse=bool(number % 2)):

@@ -1,7 +1,7 @@
 """The few statistics in use. All of them are medians and ranks, which one slow request cannot move.
 
-A ratio is made per round, of two figures taken within moments of each other, and the median is taken of the ratios: what
-the machine does meanwhile then falls on both sides of each.
+A ratio is made per round, of two figures taken within moments of each other, and the median is taken of the ratios:
+what the machine does meanwhile then falls on both sides of each.
 """
 
 from __future__ import annotations

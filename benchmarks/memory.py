@@ -6,6 +6,8 @@ what the allocator has not given back too; so the first requests are allowed to 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from benchmarks import load
 from benchmarks.proxies import STREAM_ONLY, WEIGHBRIDGE, site
 from benchmarks.scale import Scale
@@ -19,25 +21,32 @@ BLOCK = 100
 
 def memory(scale: Scale) -> Result:
     """Raises NotMeasured, WrongAnswer, OSError."""
-    first, last = scale.memory
+    first, *_, last = scale.memory
     variants = (STREAM_ONLY, WEIGHBRIDGE)
-    found: dict[str, list[float | None]] = {}
+    found: dict[str, list[float | None]] = {name: [] for name in variants}
     with site(variants) as here:
-        for name in variants:
-            found[name] = [here.proxies[name].memory()]
-        for number in range(BLOCK, last + 1, BLOCK):
-            for name in variants:
+        for number in range(0, last + 1, BLOCK):
+            for name, sizes in found.items():
                 proxy = here.proxies[name]
-                here.load(load.block, proxy.port, "1 MB", BLOCK)
-                if number in (first, last):
-                    found[name].append(proxy.memory())
-    rows = tuple((name, *(figure(size, 0) for size in sizes), figure(growth(sizes), 3, "×")) for name, sizes in found.items())
-    what = f"memory after {last:,} requests of 1 MB, of that after {first:,}"
-    head = ("RSS, MB", "at the start", f"after {first:,} requests", f"after {last:,}", "growth")
-    return Result("Memory", head, rows, (Target(what, growth(found[WEIGHBRIDGE]), LIMIT, "×", 3),))
+                if number:
+                    here.load(load.block, proxy.port, "1 MB", BLOCK - 1)  # and one before its clock starts
+                if number in (0, *scale.memory):
+                    sizes.append(proxy.memory())
+    rows = tuple(
+        (name, *(figure(size, 0) for size in sizes), figure(growth(sizes[1:]), 3, "×")) for name, sizes in found.items()
+    )
+    target = Target(
+        f"memory after {last:,} requests of 1 MB, of that after {first:,}",
+        growth(found[WEIGHBRIDGE][1:]),
+        LIMIT,
+        "×",
+        3,
+    )
+    head = ("RSS, MB", "at the start", *(f"after {number:,} requests" for number in scale.memory), "growth")
+    return Result("Memory", head, rows, (target,))
 
 
-def growth(sizes: list[float | None]) -> float | None:
-    """How many times the size before it the last one is."""
-    before, after = sizes[-2:]
-    return None if before is None or after is None else after / before
+def growth(sizes: Sequence[float | None]) -> float | None:
+    """How many times the first size the last one is; None when either is unknown."""
+    first, last = sizes[0], sizes[-1]
+    return None if first is None or last is None else last / first

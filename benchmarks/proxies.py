@@ -28,7 +28,7 @@ else:
     from backports import zstd
 
 ROOT = Path(__file__).resolve().parents[1]
-PLAIN, STREAM_ONLY, WEIGHBRIDGE = "plain mitmdump", "streaming only", "weighbridge"
+DIRECT, PLAIN, STREAM_ONLY, WEIGHBRIDGE = "no proxy", "plain mitmdump", "streaming only", "weighbridge"
 SCRIPTS = {PLAIN: None, STREAM_ONLY: ROOT / "benchmarks" / "stream_only.py", WEIGHBRIDGE: ROOT / "addon" / "capture.py"}
 _START_SECONDS = 60.0
 _STOP_SECONDS = 20.0

@@ -14,11 +14,12 @@ class Scale:
     requests: dict[tuple[str, int], int]
     """In one round, by body and number of connections."""
     streams: int
+    """Through each of the two variants that are compared."""
     cpu_rounds: int
     session_rounds: int
     disk_turns: tuple[int, ...]
-    memory: tuple[int, int]
-    """Requests after which memory is compared."""
+    memory: tuple[int, ...]
+    """Requests after which memory is looked at; the first and the last are compared."""
 
 
 FULL = Scale(
@@ -28,7 +29,7 @@ FULL = Scale(
     cpu_rounds=11,
     session_rounds=3,
     disk_turns=(50, 100, 200, 400),
-    memory=(200, 2_000),
+    memory=(200, 600, 1_200, 2_000),
 )
 QUICK = Scale(
     rounds=3,

@@ -70,7 +70,8 @@ def _frame(writer: Writer) -> tuple[bytes, bytes]:
 
 def _tool(writer: Writer, number: int) -> Block:
     properties = {
-        f"{name}_{index}": {"type": "string", "description": writer.prose(90)} for index, name in enumerate(writer.words(6))
+        f"{name}_{index}": {"type": "string", "description": writer.prose(90)}
+        for index, name in enumerate(writer.words(6))
     }
     return {
         "name": f"Tool{number:02}",

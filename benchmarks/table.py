@@ -61,7 +61,12 @@ def render(result: Result) -> str:
 def verdicts(targets: Iterable[Target]) -> str:
     """Each target with what was measured."""
     rows = [
-        (target.what, figure(target.measured, target.digits, target.unit), f"≤ {target.limit:g}{target.unit}", target.verdict)
+        (
+            target.what,
+            figure(target.measured, target.digits, target.unit),
+            f"≤ {target.limit:g}{target.unit}",
+            target.verdict,
+        )
         for target in targets
     ]
     return markdown(("", "measured", "target", ""), rows)

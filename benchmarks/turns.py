@@ -7,6 +7,7 @@ a session's cost is to be seen from its first turn on: latency at its beginning 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from statistics import median
 
 from benchmarks import load
@@ -46,11 +47,23 @@ def turns(scale: Scale) -> Result:
             here.stop_proxies()
     ours, its = found[WEIGHBRIDGE], found[STREAM_ONLY]
     targets = (
-        Target(f"p50 of the last {EDGE} of {PARTS[-1]} turns, of streaming only", ratios(ours.last, its.last).median, LIMIT, "×"),
+        Target(
+            f"p50 of the last {EDGE} of {PARTS[-1]} turns, of streaming only",
+            ratios(ours.last, its.last).median,
+            LIMIT,
+            "×",
+        ),
         Target(f"disk after {PARTS[-1]} turns", median(disk[-1] for disk in ours.disk), DISK_LIMIT, " MB", 3),
     )
     disk = "/".join(map(str, PARTS[1:]))
-    head = ("", f"p50 first {EDGE}, ms", f"p50 last {EDGE}, ms", "proxy CPU per turn, ms", "RSS, MB", f"disk at {disk} turns, MB")
+    head = (
+        "",
+        f"p50 first {EDGE}, ms",
+        f"p50 last {EDGE}, ms",
+        "proxy CPU per turn, ms",
+        "RSS, MB",
+        f"disk at {disk} turns, MB",
+    )
     return Result(f"One session of {PARTS[-1]} turns", head, tuple(_row(*one) for one in found.items()), targets)
 
 
@@ -59,7 +72,7 @@ def _play(here: Site, found: dict[str, Session]) -> None:
     latencies: list[list[float]] = [[] for _ in proxies]
     disk: list[list[float]] = [[] for _ in proxies]
     before = [proxy.cpu() for proxy in proxies]
-    for first, last in zip(PARTS, PARTS[1:], strict=False):
+    for first, last in pairwise(PARTS):
         for at, part in enumerate(here.load(load.turns, [proxy.port for proxy in proxies], first, last)):
             latencies[at] += part
             disk[at].append(proxies[at].disk())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from random import Random
 
-_ONSETS = ("b", "br", "c", "ch", "d", "f", "g", "gr", "h", "k", "l", "m", "n", "p", "pl", "r", "s", "st", "t", "tr", "w")
+_ONSETS = ("b", "br", "c", "ch", "d", "f", "g", "gr", "h", "k", "l", "m", "n", "p", "pl", "r", "s", "st", "t", "tr")
 _VOWELS = ("a", "e", "i", "o", "u", "ea", "ou")
 _CODAS = ("", "", "n", "r", "s", "t", "nd", "ck")
 WORDS = 4_000
@@ -47,7 +47,8 @@ class Writer:
         while size < chars:
             number += 1
             name, call, *rest = self.words(4)
-            text = f'{number:>6}\t{"    " * self.random.randint(0, 4)}{name}_{call} = {rest[0]}("{rest[1]}", {number * 7})\n'
+            blanks = "    " * self.random.randint(0, 4)
+            text = f'{number:>6}\t{blanks}{name}_{call} = {rest[0]}("{rest[1]}", {number * 7})\n'
             out.append(text)
             size += len(text)
         return "".join(out)[:chars]

@@ -157,9 +157,7 @@ class Call(Wire):
         lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
         self.send(f"HTTP/1.1 {status} Whatever\r\n{lines}\r\n".encode())
 
-    def stream(
-        self, *chunks: bytes, last: bool = True, kind: str | None = "text/event-stream", **headers: str
-    ) -> None:
+    def stream(self, *chunks: bytes, last: bool = True, kind: str | None = "text/event-stream", **headers: str) -> None:
         """A chunked answer."""
         self.begin(200, kind, transfer_encoding="chunked", **headers)
         for chunk in chunks:

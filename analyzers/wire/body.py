@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from hashlib import sha256
 
-from analyzers.wire.jsontext import Document, Json, NotJson, parse
+from analyzers.wire.jsontext import Json, NotJson, parse
 from analyzers.wire.message import ApiError, Message, read_error, read_message
 from analyzers.wire.note import Note, Notebook
 
@@ -48,7 +48,8 @@ def read_body(data: bytes, *, status: int, route: str, lines: bool, book: Notebo
         book.add(Note("not_json", wrong.reason))
         kind, text = _text(data, book)
         return Body(kind, value=text, error=nothing)
-    if _goes_on(document) and (rows := read_lines(data, book, promised=False)):
+    goes_on = any(note.code == "trailing_text" for note in document.notes)
+    if goes_on and (rows := read_lines(data, book, promised=False)):
         return rows
     book.extend(document.notes)
     value = document.value
@@ -79,18 +80,12 @@ def read_lines(data: bytes, book: Notebook, *, promised: bool) -> Body | None:
             notes.add(Note("malformed_line", wrong.reason, f"[{index}]"))
             values.append(row.decode("utf-8", "replace"))
             continue
-        if index == 0 and _goes_on(document):
-            return None
         notes.extend(Note(note.code, note.detail, f"[{index}].{note.path}".rstrip(".")) for note in document.notes)
         values.append(document.value)
     if not values or (not promised and len(values) - broken < 2):
         return None
     book.extend(notes.notes())
     return Body("lines", value=values, complete=not broken)
-
-
-def _goes_on(document: Document) -> bool:
-    return any(note.code == "trailing_text" for note in document.notes)
 
 
 def _is_message(value: Json) -> bool:

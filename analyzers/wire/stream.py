@@ -144,8 +144,7 @@ def _parse(data: bytes) -> Document:
 
 
 def _exact(data: bytes) -> Document:
-    """A JSON text with its blanks taken off at both ends and before its last brace. Raises NotJson."""
-    data = data.strip(_BLANKS)
+    """A JSON text with the blanks before its last brace taken off. Raises NotJson."""
     if data.endswith(b"}"):
         inner = data[:-1].rstrip(b" ")
         if len(inner) < len(data) - 1:

@@ -221,7 +221,9 @@ def test_a_response_joins_its_request_in_the_file_before(desk: Desk) -> None:
     slow = desk.journal.request(line(kind="request", id="slow", said="x" * 2_000))
     fast = desk.journal.request(line(kind="request", id="fast"))
     desk.journal.response(line(kind="response", id="fast"), fast)
+    assert slow and read(slow.path)[-1]["kind"] == "request"
     desk.journal.response(line(kind="response", id="slow"), slow)
+    assert read(slow.path)[-1]["kind"] == "end"
     desk.journal.close()
     found = [[member.get("id") for member in read(path)[1:-1]] for path in desk.files()]
     assert sorted(found) == [["fast", "fast"], ["slow", "slow"]]

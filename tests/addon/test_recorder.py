@@ -6,6 +6,7 @@
 import asyncio
 import json
 import logging
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -809,7 +810,10 @@ def reload_script(bridge: Bridge) -> Recorder:
     return fresh
 
 
-def test_a_reload_goes_on_where_the_old_instance_was(bridge: Bridge) -> None:
+@pytest.mark.parametrize("match", ["", "~u /v1/messages"])
+def test_a_reload_goes_on_where_the_old_instance_was(bridge: Bridge, match: str) -> None:
+    bridge.context.configure(bridge.recorder, capture_match=match)
+
     async def reload_in_the_middle() -> None:
         bridge.recorder.running()
         flow = bridge.accept(bridge.flow())
@@ -852,6 +856,31 @@ def test_an_answer_to_a_request_never_seen_stands_alone(bridge: Bridge) -> None:
     assert bridge.response()["first_byte"] is None
     bridge.fail(bridge.flow(), "another one never seen")
     assert len(bridge.lines()) == 2
+
+
+def test_a_filter_that_asks_for_the_answer_matches_nothing(bridge: Bridge) -> None:
+    bridge.context.configure(bridge.recorder, capture_match="~c 200")
+    flow = bridge.flow()
+    flow.request.timestamp_start = time.time()
+    bridge.accept(flow)
+    flow.response = tutils.tresp(content=ANSWER)
+    bridge.recorder.responseheaders(flow)
+    bridge.recorder.response(flow)
+    assert bridge.lines() == []
+
+
+def test_what_comes_after_the_end_is_recorded_and_closed_too(bridge: Bridge) -> None:
+    bridge.recorder.done()
+    bridge.answer(bridge.accept(bridge.flow()), *EVENTS)
+    assert [line["kind"] for line in bridge.lines()] == ["start", "request", "response", "end"]
+
+
+def test_a_saved_answer_is_told_from_one_of_the_api(bridge: Bridge) -> None:
+    flow = bridge.accept(bridge.flow())
+    flow.is_replay = "response"
+    bridge.answer(flow, *EVENTS)
+    assert bridge.response()["id"] == bridge.request()["id"] == flow.id
+    assert bridge.codes(bridge.response()) == {"answered_locally"}
 
 
 def test_without_any_configuration_the_defaults_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

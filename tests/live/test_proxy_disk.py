@@ -38,9 +38,7 @@ def test_no_credential_is_in_any_byte(start: Callable[..., Proxy], upstream: Ups
     plain = BODY[:-1] + b"," + tokens + b',"fallback_credit_token":"SECRET"}'
     batch = b'{"requests":[{"custom_id":"a","params":' + plain + b"}]}"
     for number, fold_over in enumerate(("-1", "0", "400")):
-        proxy = start(
-            None, options=[f"capture_fold_over={fold_over}", f"capture_dir={start.__name__}-{number}"]
-        ).up()
+        proxy = start(None, options=[f"capture_fold_over={fold_over}", f"capture_dir=captures-{number}"]).up()
         target = f"http://user:SECRET@127.0.0.1:{upstream.port}"
         bare = f"http://127.0.0.1:{upstream.port}"
         for host in (target, bare):
@@ -52,7 +50,7 @@ def test_no_credential_is_in_any_byte(start: Callable[..., Proxy], upstream: Ups
                     fetched(proxy, request)
         fetched(proxy, request_bytes("secret", b"", f"{bare}/hooks/SECRET-1", "GET"))
         assert proxy.stop() == 0
-        folder = proxy.cwd / f"{start.__name__}-{number}"
+        folder = proxy.cwd / f"captures-{number}"
         texts = list(capture_bytes(folder))
         assert sum(text.count(b'"kind":"request"') for text in texts) >= 2
         assert all(b"SECRET" not in text for text in texts)

@@ -317,11 +317,13 @@ def test_json_served_as_a_stream() -> None:
 
 
 @pytest.mark.parametrize(
-    "begin", [b"", b"\n\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n", b": hi\n\n", b"id: 1\n", b"retry: 1\n"]
+    "begin", [b"", b"\n\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n", b"\n" * 100, b": hi\n\n", b"id: 1\n", b"retry: 1\n"]
 )
 def test_all_that_may_stand_before_the_first_event(begin: bytes) -> None:
     answer = read(bytewise(begin + STREAM))
     assert (answer.content, answer.complete, answer.notes) == (MESSAGE["content"], True, ())
+    answer = read(bytewise(begin + STREAM), None)
+    assert (answer.content, answer.complete, codes(answer)) == (MESSAGE["content"], True, ["content_type_missing"])
 
 
 def test_a_stream_that_begins_with_a_field_nobody_knows() -> None:
@@ -432,6 +434,16 @@ def test_a_count_is_no_message() -> None:
     assert (answer.body, answer.usage, answer.complete, answer.notes) == ({"input_tokens": 4100}, None, True, ())
 
 
+@pytest.mark.parametrize("route", ["count_tokens", "batches"])
+def test_only_routes_that_answer_with_messages_have_messages(route: str) -> None:
+    answer = read(dumps(MESSAGE), JSON, route=route)
+    assert (answer.content, answer.usage, answer.body) == (None, None, MESSAGE)
+
+
+def test_a_failure_whose_body_says_nothing_is_an_error_still() -> None:
+    assert read(b"5", JSON, status=500).error == ApiError(None, None, None)
+
+
 def test_an_odd_number_of_a_body_stays_as_written() -> None:
     answer = read(b'{"type":"message","content":[],"usage":{"input_tokens":1e3,"input_tokens":2E0}}', JSON)
     assert answer.usage == {"input_tokens": "2E0"}
@@ -473,8 +485,11 @@ def test_a_body_beyond_the_limit_is_only_counted() -> None:
 
 def test_results_beyond_the_limit_are_read_up_to_it() -> None:
     body = b"".join(dumps(row) + b"\n" for row in ROWS)
-    answer = read(body, "application/x-jsonl", route="batches", limit=len(body) - 5)
-    assert (answer.body, answer.complete, codes(answer)) == (ROWS[:2], True, ["body_over_limit"])
+    two = len(body) * 2 // 3
+    for limit in range(two, two + 60):
+        answer = read(pieces(body, [50]), "application/x-jsonl", route="batches", limit=limit)
+        assert (answer.body, answer.complete, codes(answer)) == (ROWS[:2], True, ["body_over_limit"])
+    assert read(pieces(body, [50]), "application/x-jsonl", route="batches", limit=two - 1).body == ROWS[:1]
 
 
 # Amazon's frames

@@ -202,6 +202,11 @@ def test_a_bomb_comes_out_in_small_pieces() -> None:
     assert max(sizes) <= 256 * 1024
 
 
+def test_output_that_ends_around_the_size_of_a_piece() -> None:
+    for size in range(65_536 - 4, 65_536 + 300):
+        assert decode(raw_deflate(bytes(size)), "deflate") == encodings.Decoded(bytes(size))
+
+
 @pytest.mark.parametrize("label", [None, "gzip", "br", "zstd", "deflate", "gzip, br", "foo"])
 def test_an_empty_body_is_no_finding(label: str | None) -> None:
     found = decode(b"", label)

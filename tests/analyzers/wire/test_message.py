@@ -343,6 +343,13 @@ def test_an_error_event_leaves_what_came_before() -> None:
     assert [note.code for note in notes] == ["output_unknown", "block_unfinished"]
 
 
+def test_the_first_error_is_the_one_that_counts() -> None:
+    errors = [{"type": "error", "error": {"type": kind, "message": "no"}} for kind in ("first", "second")]
+    assembler, _, _ = assembled(START, *errors)
+    assert assembler.error == ApiError("first", "no", None)
+    assert (assembler.error_body, assembler.events["error"]) == (errors[0], 2)
+
+
 @pytest.mark.parametrize(
     ("event", "name", "kind", "message"),
     [

@@ -102,6 +102,7 @@ def test_a_last_event_without_its_blank_line_is_flagged() -> None:
 
 def test_a_stream_cut_inside_a_name_ends_in_an_event_without_data() -> None:
     assert events(b"data: 1\n\nevent: mess") == [Event("", (b"1",)), Event("", (), Flaw.UNTERMINATED)]
+    assert events(b"event: ping\n") == [Event("ping", (), Flaw.UNTERMINATED)]
     assert events(b"data: 1\n\n: keep-al") == [Event("", (b"1",))]
 
 
