@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from analyzers.wire.jsontext import Json
+from analyzers.wire.message import ApiError
 from analyzers.wire.note import Note
 from analyzers.wire.record import Ended
 from analyzers.wire.routes import Route, requested_model
@@ -52,17 +53,11 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class ApiError:
-    """The server's own words about a failure: what support asks for."""
-
-    type: str | None
-    message: str | None
-    request_id: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class Response:
-    """What came back. ``status`` None: nothing did. Durations in seconds since the request was accepted."""
+    """What came back. ``status`` None: nothing did. Durations in seconds since the request was accepted.
+
+    ``content``: the blocks of a message; ``body``: what was no message; ``rest``: other members of the message.
+    """
 
     status: int | None = None
     time: float | None = None
@@ -74,6 +69,7 @@ class Response:
     usage_raw: Mapping[str, Any] | None = None
     content: Json = None
     body: Json = None
+    rest: Mapping[str, Any] = field(default_factory=dict)
     error: ApiError | None = None
     failure: str | None = None
     events: Mapping[str, int] = field(default_factory=dict)

@@ -66,22 +66,22 @@ def disk(scale: Scale) -> Result:
             figure(sizes.raw, 1),
             figure(sizes.plain, 1),
             figure(sizes.compressed, 3),
-            _share(sizes),
+            figure(_percent(sizes), 3, " %"),
         )
         for sizes in found
     )
-    share = 100 * by_turns[400].compressed / by_turns[400].raw
-    growth = by_turns[400].compressed / by_turns[200].compressed
+    last = max(by_turns)
+    whole, half = by_turns[last], by_turns[last // 2]
     targets = (
-        Target("400 turns on disk, of the raw bodies", share, SHARE_LIMIT, " %", 3),
-        Target("400 turns on disk, of 200 turns", growth, GROWTH_LIMIT, "×"),
+        Target(f"{last} turns on disk, of the raw bodies", _percent(whole), SHARE_LIMIT, " %", 3),
+        Target(f"{last} turns on disk, of {last // 2} turns", whole.compressed / half.compressed, GROWTH_LIMIT, "×"),
     )
     head = ("", "raw bodies, MB", "folded .jsonl, MB", "folded .jsonl.zst, MB", ".zst of raw")
     return Result("Bytes on disk", head, rows, targets)
 
 
-def _share(sizes: Sizes) -> str:
-    return figure(100 * sizes.compressed / sizes.raw, 3, " %")
+def _percent(sizes: Sizes) -> float:
+    return 100 * sizes.compressed / sizes.raw
 
 
 def written(at: tuple[int, ...]) -> Iterator[Sizes]:

@@ -7,36 +7,41 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Numbers of rounds and of requests."""
+    """Numbers of rounds, of requests, of bodies."""
 
     rounds: int
-    """Of each kind of load, every variant once per round."""
+    """Of each kind of load; in each round every way is measured once."""
     requests: dict[tuple[str, int], int]
     """In one round, by body and number of connections."""
     streams: int
     """Through each of the two variants that are compared."""
     cpu_rounds: int
+    bodies: int
+    """Of each client, at most."""
     session_rounds: int
     disk_turns: tuple[int, ...]
+    """Turns after which the bytes are looked at. The last is compared with its half."""
     memory: tuple[int, ...]
-    """Requests after which memory is looked at; the first and the last are compared."""
+    """Requests after which memory is looked at, in hundreds. The last is compared with the first."""
 
 
 FULL = Scale(
-    rounds=15,
+    rounds=13,
     requests={("golden", 1): 60, ("1 MB", 1): 24, ("golden", 8): 160, ("1 MB", 8): 48},
-    streams=25,
+    streams=24,
     cpu_rounds=11,
+    bodies=12,
     session_rounds=3,
     disk_turns=(50, 100, 200, 400),
     memory=(200, 600, 1_200, 2_000),
 )
 QUICK = Scale(
     rounds=3,
-    requests={("golden", 1): 40, ("1 MB", 1): 12, ("golden", 8): 80, ("1 MB", 8): 24},
+    requests={("golden", 1): 30, ("1 MB", 1): 8, ("golden", 8): 40, ("1 MB", 8): 16},
     streams=4,
     cpu_rounds=3,
+    bodies=4,
     session_rounds=1,
-    disk_turns=(100, 200, 400),
-    memory=(100, 300),
+    disk_turns=(50, 100, 200),
+    memory=(100, 200),
 )

@@ -13,9 +13,10 @@ from collections import Counter
 from datetime import datetime
 from typing import Any
 
-from analyzers.exchange import ApiError, Exchange, Problem, Request, Response
+from analyzers.exchange import Exchange, Problem, Request, Response
 from analyzers.wire.fold import unfold
 from analyzers.wire.jsontext import Json, NotJson, parse
+from analyzers.wire.message import ApiError
 from analyzers.wire.note import Note
 from analyzers.wire.record import FORMAT, Ended
 from analyzers.wire.usage import Usage
@@ -210,6 +211,7 @@ def read_response(record: dict[str, Any]) -> Response:
     notes = _notes(record)
     content, more = unfold(record.get("content"))
     body, other = unfold(record.get("body"))
+    rest, last = unfold(record.get("rest") or {})
     usage = None
     if (raw := record.get("usage")) is not None:
         usage, usage_notes = Usage.from_json(raw)
@@ -226,6 +228,7 @@ def read_response(record: dict[str, Any]) -> Response:
         usage_raw=raw,
         content=content,
         body=body,
+        rest=rest,
         error=ApiError(*(_readable(error.get(name)) for name in ("type", "message", "request_id"))) if error else None,
         failure=record.get("failure"),
         events=dict(record.get("events") or {}),
@@ -235,7 +238,7 @@ def read_response(record: dict[str, Any]) -> Response:
         wire_bytes=_count(record.get("wire_bytes")),
         decoded_bytes=_count(record.get("decoded_bytes")),
         content_encoding=record.get("content_encoding"),
-        notes=tuple([*notes, *more, *other]),
+        notes=tuple([*notes, *more, *other, *last]),
     )
 
 

@@ -19,7 +19,7 @@ from analyzers.wire.note import Note, Notebook
 from analyzers.wire.stream import EventStream, FrameStream
 
 DEFAULT_LIMIT = 64 * 1024 * 1024
-"""Most bytes of a body that does not stream which are kept, and of one event of a body that does."""
+"""Most bytes that are kept of a body that does not stream, or of one event, or followed of a compressed stream."""
 
 _SWELL = 4  # a compressed body may decode to this many times the limit
 _LEAD = 64
@@ -30,6 +30,7 @@ _SSE = "text/event-stream"
 _FRAMES = "application/vnd.amazon.eventstream"
 _JSON = "application/json"
 _TEXT = "text"
+_ANYTHING = ("application/binary", "application/octet-stream")  # the results of a batch come so
 _KINDS = {"json": _JSON, "lines": _JSON, "text": _TEXT, "binary": "binary data"}
 _SSE_FIELDS = (b"event:", b"data:", b"id:", b"retry:", b":")
 
@@ -67,8 +68,8 @@ class Answer:
 class AnswerReader:
     """Takes the bytes of one answer as they come, and tells at any moment how far it is. Raises nothing on any bytes.
 
-    Notes: `content_type_missing`, `content_type_mismatch`, `charset_ignored`, `body_over_limit`, and those of the
-    modules it reads with.
+    Notes: `content_type_missing`, `content_type_mismatch`, `charset_ignored`, `body_over_limit`, `stream_over_limit`,
+    and those of the modules it reads with.
     """
 
     def __init__(
@@ -90,6 +91,7 @@ class AnswerReader:
         self._decoder = Decoder(content_encoding, self._take, limit=_SWELL * limit)
         self._assembler = Assembler(self._book)
         self._stream: EventStream | FrameStream | None = None
+        self._followed = 0  # bytes of a compressed stream
         self._whole = False
         self._lead = b""  # the first bytes that are no blanks, as long as they do not tell what the body is
         self._kept: list[bytes] = []
@@ -141,11 +143,19 @@ class AnswerReader:
             self._lead = b""
             self._settle(_sort(piece[:_LEAD], self._declared))
         if self._stream is not None:
-            self._stream.feed(piece)
+            self._stream.feed(self._bounded(piece) if self._decoder.packed else piece)
         elif self._whole:
             self._keep(piece)
         else:
             self._lead = piece
+
+    def _bounded(self, piece: bytes) -> bytes:
+        """As much of a compressed stream as may be followed: a few bytes can swell to hours of work."""
+        room = self._limit - self._followed
+        if len(piece) > room >= 0:
+            self._book.add(Note("stream_over_limit", f"of the compressed stream {self._limit} bytes were followed"))
+        self._followed += len(piece)
+        return piece[: max(room, 0)]
 
     def _keep(self, piece: bytes) -> None:
         room = self._limit - self._kept_size
@@ -168,7 +178,7 @@ class AnswerReader:
     def _compare(self, found: str) -> None:
         if not self._declared:
             self._book.add(Note("content_type_missing", f"no content type: taken for {found} by its first bytes"))
-        elif found == _JSON and "json" in self._declared:
+        elif found == _JSON and ("json" in self._declared or self._declared in _ANYTHING):
             return
         elif self._declared != found and (found != _TEXT or self._declared in (_SSE, _FRAMES)):
             self._book.add(Note("content_type_mismatch", f"served as {self._declared[:64]!r}, but it is {found}"))

@@ -11,30 +11,19 @@ again: in blocks, and byte by byte within the block that failed. Out comes every
 body was cut into chunks.
 """
 
-import sys
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
-from typing import Protocol
 
-import brotli
-
+from analyzers.wire.inflate import DECODERS, ERRORS, MemberDecoder
 from analyzers.wire.note import Note, Notebook
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
 
 DEFAULT_LIMIT = 256 * 1024 * 1024
 """Most bytes one layer puts out. A body that swells beyond is cut there, with a note."""
 
 type Sink = Callable[[bytes], None]
 
-_PIECE = 64 * 1024
 _BLOCK = 4096
-_ERRORS = (zlib.error, brotli.error, zstd.ZstdError, EOFError)
 
 _LABELS = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "br": "br", "zstd": "zstd"}
 _MEANT = {"gzip": ("gzip",), "deflate": ("zlib", "raw deflate"), "br": ("br",), "zstd": ("zstd",), "": ("",)}
@@ -66,6 +55,11 @@ class Decoder:
     def notes(self) -> tuple[Note, ...]:
         """What was met so far; final after `finish`."""
         return self._book.notes()
+
+    @property
+    def packed(self) -> bool:
+        """Whether anything was found to be compressed, labelled or not."""
+        return any(layer.kind for layer in self._layers)
 
     def feed(self, chunk: bytes) -> None:
         """Decodes one chunk. Work is proportional to the chunk and to what comes out of it."""
@@ -118,7 +112,7 @@ class _Layer:
         self._past_all = past_all  # for what cannot be decoded: the layers behind have nothing to try on it
         self._book = book
         self._limit = limit
-        self._kind = ""
+        self.kind = ""
         self._head = b""  # bytes held back until they tell what begins here
         self._need = 16 if label in ("deflate", "br") else 4
         self._total_out = 0
@@ -139,9 +133,9 @@ class _Layer:
         if self._state == self._between:
             self._junk(self._head)
         if self._state == self._decode:
-            self._note("incomplete", f"the {self._kind} data stops before its end: what came of it was decoded")
+            self._note("incomplete", f"the {self.kind} data stops before its end: what came of it was decoded")
         if self._trailing:
-            self._note("trailing", f"{self._trailing} bytes after the end of the {self._kind} data were ignored")
+            self._note("trailing", f"{self._trailing} bytes after the end of the {self.kind} data were ignored")
 
     def _run(self, data: bytes) -> None:
         while data:
@@ -165,7 +159,7 @@ class _Layer:
                 self._emit(piece)
                 if self._state != self._decode:
                     return b""
-        except _ERRORS:
+        except ERRORS:
             return self._decode_again(data)
         self._fed_size += len(data)
         if self._fed_size > self._limit:
@@ -184,7 +178,7 @@ class _Layer:
             self._head = head
             return b""
         self._head = b""
-        if self._kind in ("gzip", "zstd") and _magic(head) == self._kind:
+        if self.kind in ("gzip", "zstd") and _magic(head) == self.kind:
             self._begin_member()
         else:
             self._state = self._junk
@@ -202,7 +196,7 @@ class _Layer:
 
     def _open(self) -> bytes:
         head, self._head = self._head, b""
-        kind = self._kind = _sniff(self._label, head[: self._need])
+        kind = self.kind = _sniff(self._label, head[: self._need])
         if kind not in _MEANT[self._label]:
             said = f"labelled {self._label}" if self._label else "without a label for it"
             self._note("mislabelled", f"{said}, but {f'it is {kind}: decoded' if kind else 'it is not: kept as it is'}")
@@ -213,7 +207,7 @@ class _Layer:
         return head
 
     def _begin_member(self) -> None:
-        self._codec: _Codec = _CODECS[self._kind]()
+        self._codec: MemberDecoder = DECODERS[self.kind]()
         self._member_out = 0
         self._fed: list[bytes] = []
         self._fed_size = 0
@@ -224,7 +218,7 @@ class _Layer:
         if len(piece) > room:
             piece = piece[:room]
             self._state = self._ignore
-            self._note("capped", f"the {self._kind} data swells beyond {self._limit} bytes: the rest was not decoded")
+            self._note("capped", f"the {self.kind} data swells beyond {self._limit} bytes: the rest was not decoded")
         self._total_out += len(piece)
         if piece:
             self._sink(piece)
@@ -234,9 +228,9 @@ class _Layer:
         if self._fed_size > self._limit:
             return self._damaged(b"")
         fed = b"".join((*self._fed, data))
-        block = _refused_block(self._kind, fed)
+        block = _refused_block(self.kind, fed)
         ends = chain(range(_BLOCK, block + 1, _BLOCK), range(block + 1, min(block + _BLOCK, len(fed)) + 1))
-        codec = _CODECS[self._kind]()
+        codec = DECODERS[self.kind]()
         known = self._member_out
         start = 0
         try:
@@ -250,17 +244,17 @@ class _Layer:
                 if codec.eof:  # brotli refuses whatever follows its end: that was the damage
                     self._state = self._between
                     return codec.rest + fed[start:]
-        except _ERRORS:
+        except ERRORS:
             pass  # the place of the damage
         return self._damaged(fed)
 
     def _damaged(self, fed: bytes) -> bytes:
         if self._total_out == 0 and fed:
-            self._note("undecodable", f"taken for {self._kind}, but nothing of it can be decoded: kept as it is")
+            self._note("undecodable", f"taken for {self.kind}, but nothing of it can be decoded: kept as it is")
             self._sink = self._past_all
             self._state = self._pass
             return fed
-        self._note("damaged", f"the {self._kind} data is damaged: {self._total_out} decoded bytes come before that")
+        self._note("damaged", f"the {self.kind} data is damaged: {self._total_out} decoded bytes come before that")
         self._state = self._ignore
         return b""
 
@@ -270,12 +264,12 @@ class _Layer:
 
 def _refused_block(kind: str, fed: bytes) -> int:
     """Offset of the first block of `fed` that the decoder refuses."""
-    codec = _CODECS[kind]()
+    codec = DECODERS[kind]()
     for start in range(0, len(fed), _BLOCK):
         try:
             for _ in codec.pieces(fed[start : start + _BLOCK]):
                 pass
-        except _ERRORS:
+        except ERRORS:
             return start
     return 0
 
@@ -312,87 +306,3 @@ def _is_text(head: bytes) -> bool:
     except UnicodeDecodeError as error:
         return error.end == len(head) and error.start > len(head) - 4 and error.reason == "unexpected end of data"
     return True
-
-
-class _Codec(Protocol):
-    """Decodes one member. Once `pieces` of a chunk is exhausted, `eof` tells that it ended, `rest` what followed."""
-
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def rest(self) -> bytes: ...
-    def pieces(self, data: bytes) -> Iterator[bytes]: ...
-
-
-class _Zlib:
-    def __init__(self, wbits: int) -> None:
-        self._inflate = zlib.decompressobj(wbits)
-
-    @property
-    def eof(self) -> bool:
-        return self._inflate.eof
-
-    @property
-    def rest(self) -> bytes:
-        return self._inflate.unused_data
-
-    def pieces(self, data: bytes) -> Iterator[bytes]:
-        while not self._inflate.eof:
-            piece = self._inflate.decompress(data, _PIECE)
-            if piece:
-                yield piece
-            data = self._inflate.unconsumed_tail
-            if not data and len(piece) < _PIECE:  # a full piece may have more behind it, even with all input taken
-                return
-
-
-class _Zstd:
-    def __init__(self) -> None:
-        self._frame = zstd.ZstdDecompressor()
-
-    @property
-    def eof(self) -> bool:
-        return self._frame.eof
-
-    @property
-    def rest(self) -> bytes:
-        return self._frame.unused_data
-
-    def pieces(self, data: bytes) -> Iterator[bytes]:
-        while not self._frame.eof:
-            if piece := self._frame.decompress(data, _PIECE):
-                yield piece
-            if self._frame.needs_input:
-                return
-            data = b""
-
-
-class _Brotli:
-    rest = b""
-
-    def __init__(self) -> None:
-        self._stream = brotli.Decompressor()
-
-    @property
-    def eof(self) -> bool:
-        return bool(self._stream.is_finished())
-
-    def pieces(self, data: bytes) -> Iterator[bytes]:
-        while True:
-            piece: bytes = self._stream.process(data, output_buffer_limit=_PIECE)
-            if piece:
-                yield piece
-            if self._stream.is_finished() or not piece:
-                return
-            if len(piece) < _PIECE and self._stream.can_accept_more_data():  # else there may be more behind the limit
-                return
-            data = b""
-
-
-_CODECS: dict[str, Callable[[], _Codec]] = {
-    "gzip": lambda: _Zlib(16 + zlib.MAX_WBITS),
-    "zlib": lambda: _Zlib(zlib.MAX_WBITS),
-    "raw deflate": lambda: _Zlib(-zlib.MAX_WBITS),
-    "br": _Brotli,
-    "zstd": _Zstd,
-}

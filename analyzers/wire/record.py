@@ -205,6 +205,8 @@ def _answer(answer: Answer, fold_over: int) -> Record:
         record["events"] = answer.events
     if answer.content is not None:
         record["content"] = fold(answer.content, fold_over)
+    if answer.rest:
+        record["rest"] = fold(answer.rest, fold_over)
     if answer.body is not None:
         record["body"] = fold(answer.body, fold_over)
     return record

@@ -15,7 +15,9 @@ from enum import Enum
 from analyzers.wire.note import Note
 
 DEFAULT_LIMIT = 64 * 1024 * 1024
-"""Most bytes of one event; a longer one is dropped, with a note."""
+"""Most bytes of one event, each line counted with what it takes to keep it; a longer event is dropped, with a note."""
+
+_LINE = 64
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -53,7 +55,7 @@ class EventDecoder:
         self._held_size = 0
         self._name = ""
         self._lines: list[bytes] = []
-        self._size = 0  # of the data lines, each with its line feed
+        self._size = 0  # of the data lines
         self._events: list[Event] = []
         self._invalid = self._too_long = self._unknown = 0
 
@@ -145,7 +147,7 @@ class EventDecoder:
             self._unknown += 1
 
     def _data(self, value: bytes) -> None:
-        self._size += len(value) + 1
+        self._size += len(value) + _LINE
         if self._size > self._limit:
             self._overflow()
         else:  # "if value starts with a U+0020 SPACE character, remove it"

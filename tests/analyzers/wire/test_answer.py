@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import sys
 import zlib
 from base64 import b64encode
 from binascii import crc32
@@ -15,8 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzers.wire.answer import Answer, AnswerReader
-from analyzers.wire.encodings import zstd
 from analyzers.wire.message import ApiError
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 SSE = "text/event-stream; charset=utf-8"
 JSON = "application/json"
@@ -458,7 +463,7 @@ ROWS = [{"custom_id": f"c{n}", "result": {"type": "succeeded", "message": MESSAG
 def test_the_results_of_a_batch_are_a_list(content_type: str, count: int) -> None:
     body = b"".join(dumps(row) + b"\n" for row in ROWS[:count])
     answer = read(bytewise(body), content_type, route="batches")
-    assert (answer.body, answer.content, answer.complete) == (ROWS[:count], None, True)
+    assert (answer.body, answer.content, answer.complete, answer.notes) == (ROWS[:count], None, True, ())
 
 
 def test_a_torn_last_line_of_results() -> None:
@@ -490,6 +495,18 @@ def test_results_beyond_the_limit_are_read_up_to_it() -> None:
         answer = read(pieces(body, [50]), "application/x-jsonl", route="batches", limit=limit)
         assert (answer.body, answer.complete, codes(answer)) == (ROWS[:2], True, ["body_over_limit"])
     assert read(pieces(body, [50]), "application/x-jsonl", route="batches", limit=two - 1).body == ROWS[:1]
+    assert read(pieces(b"{}\n" * 100, [7]), "application/x-jsonl", route="batches", limit=52).body == [{}] * 17
+
+
+def test_a_compressed_stream_is_followed_up_to_the_limit_and_a_plain_one_to_its_end() -> None:
+    stream = sse(EVENTS[:2]) + b": keep-alive\n\n" * 100 + sse(EVENTS[2:])
+    assert read(stream, limit=400).complete
+    answer = read(gzip.compress(stream), SSE, "gzip", limit=400)
+    assert (answer.message_id, answer.complete) == ("msg_1", False)
+    assert answer.decoded_bytes == 1600
+    assert codes(answer).count("stream_over_limit") == 1
+    for size in (1, 7, 300):
+        assert read(pieces(gzip.compress(stream), [size]), SSE, "gzip", limit=400) == answer
 
 
 # Amazon's frames
@@ -579,7 +596,8 @@ content_types = st.sampled_from([SSE, JSON, AWS, None, "text/html", "application
 
 
 def pieces(data: bytes, sizes: list[int]) -> list[bytes]:
-    out, at = [], 0
+    out: list[bytes] = []
+    at = 0
     while at < len(data):
         size = sizes[len(out) % len(sizes)]
         out.append(data[at : at + size])

@@ -1,0 +1,36 @@
+"""The lines whose bytes are counted are those that a recorder would write."""
+
+from random import Random
+
+from analyzers.readers.captures import CaptureStream
+from analyzers.wire.jsontext import dump, parse
+from benchmarks.disk import lines, written
+from benchmarks.session import session
+
+
+def test_a_turn_is_a_request_and_its_whole_answer() -> None:
+    turn = next(session(1))
+    request, response = (parse(line).value for line in lines(turn, 1, Random(1)))
+    assert request["kind"] == "request"
+    assert request["wire_bytes"] == len(turn.body) == sum(request["steps"].values())
+    assert response["kind"] == "response"
+    assert response["id"] == request["id"]
+    assert response["ended"] == "completed"
+    assert [block["type"] for block in response["content"]] == [block["type"] for block in turn.answer]
+
+
+def test_a_reader_finds_every_turn() -> None:
+    stream = CaptureStream("made up")
+    start = dump({"kind": "start", "format": 1})
+    text = [line for number, turn in enumerate(session(3)) for line in lines(turn, number, Random(number))]
+    exchanges = stream.feed(b"\n".join([start, *text, b""]))
+    assert len(exchanges) == 3
+    assert not stream.finish()
+
+
+def test_sizes_are_those_of_files_that_grow() -> None:
+    two, four = written((2, 4))
+    assert (two.turns, four.turns) == (2, 4)
+    assert four.raw > 1.9 * two.raw
+    assert two.raw > two.plain > two.compressed > 0
+    assert four.compressed < 1.5 * two.compressed
