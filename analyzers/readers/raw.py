@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from analyzers.exchange import Exchange, Request
+from analyzers.wire.fold import fold_fields
 from analyzers.wire.jsontext import NotJson, parse
 from analyzers.wire.routes import Route
 from analyzers.wire.weight import figures
@@ -20,7 +21,7 @@ def read_body(data: bytes, place: str) -> Exchange:
     if any(note.code == "trailing_text" for note in document.notes):
         raise NotJson("more than one JSON document, which is no single request body")
     route: Route = "batches" if "requests" in body and "messages" not in body else "messages"
-    taken = figures(document, data, len(data))
+    taken = figures(document, fold_fields(body, -1)[1], data, len(data))
     request = Request(
         body=body,
         method="POST",

@@ -24,6 +24,7 @@ from analyzers.wire.jsontext import Json, quoted, scalar_chars
 from analyzers.wire.labels import describe_text
 from analyzers.wire.media import Media, inspect
 from analyzers.wire.note import Note
+from analyzers.wire.weight import Weight
 
 MARK = "_elided"
 KEY_MIN = 64
@@ -36,8 +37,9 @@ IDENTIFYING = frozenset((
     "scope", "effort", "request_id", "service_tier", "inference_geo", "speed", "mcp_server_name", "server_name",
 ))
 # fmt: on
-USER_DATA = frozenset({"input", "input_schema", "input_examples", "schema"})
 CREDENTIALS = frozenset({"authorization_token", "fallback_credit_token"})
+_KEPT_BY_NAME = IDENTIFYING | CREDENTIALS
+USER_DATA = frozenset({"input", "input_schema", "input_examples", "schema"})
 
 _LOOKS_MARKED = re.compile(r"_+elided(:.*)?", re.DOTALL)
 _SHORT = b'"\\\b\f\n\r\t'  # escaped as two characters; other control characters as six
@@ -89,35 +91,40 @@ def fold(value: Json, over: int) -> Json:
     return _walk([value], over)[0][0]
 
 
-def fold_fields(body: dict[str, Json], over: int) -> tuple[dict[str, Json], dict[str, tuple[int, int]]]:
-    """A request body folded, and of each of its fields, before folding: characters, and punctuation of its shortest
-    JSON text. One walk for both, since the client waits for it."""
-    folded: dict[str, Json] = {}
-    weights: dict[str, tuple[int, int]] = {}
+def fold_fields(body: Json, over: int) -> tuple[Json, dict[str, Weight]]:
+    """A request body folded, and the weight of each of its fields before folding, by name (one without a name where
+    the body is no object). One walk for both, since the client waits for it."""
+    if type(body) is not dict:
+        folded, weight = _walk([body], over)
+        return folded[0], {"": weight}
+    folded = {}
+    weights: dict[str, Weight] = {}
     for key, value in body.items():
-        part, chars, punctuation = _walk({key: value}, over)
+        part, weights[key] = _walk({key: value}, over)
         folded |= part
-        weights[key] = chars - len(key), punctuation - 5
     return folded, weights
 
 
-def _walk(root: Json, over: int) -> tuple[Json, int, int]:
-    """A container folded, its characters, and the punctuation of its shortest JSON text.
+def _walk(root: Json, over: int) -> tuple[Json, Weight]:
+    """A container folded, and the weight of its one member, whose key counts only with its escapes and bytes.
 
-    Copies each container as a whole and then replaces what changes, which is far less than what stays.
+    Copies each container as a whole and then replaces what changes, which is far less than what stays. Strings that
+    stay are measured together at the end, which costs less than one by one.
     """
     limit = _limit(over)
-    chars = punctuation = 0
+    folded_chars = numbers = strings = punctuation = escapes = utf8 = 0
     holder: Json = root.copy()
+    plain: list[str] = []
+    keep = plain.append
     stack: list[tuple[Json, Json, _Place]] = [(root, holder, _API)]
     while stack:
         source, target, place = stack.pop()
         names: dict[str, str] | None = None
         if type(source) is dict:
             keys = "".join(source)
-            chars += len(keys)
+            keep(keys)
             punctuation += 4 * len(source) + 1 if source else 2
-            if len(keys) > KEY_MIN or MARK in keys:
+            if MARK in keys or (len(keys) > KEY_MIN and max(map(len, source)) > KEY_MIN):
                 names = _renamed(source, target, max(limit, KEY_MIN))
             members: Iterable[tuple[Any, Json]] = source.items()
         else:
@@ -126,26 +133,33 @@ def _walk(root: Json, over: int) -> tuple[Json, int, int]:
         for key, member in members:
             kind = type(member)
             if kind is str:
+                strings += 1
                 size = len(member)
-                chars += size
-                punctuation += 2
-                if size > limit or place is _SECRET or (place is _API and key in CREDENTIALS):
-                    target[key if names is None else names[key]] = _kept(key, member, source, place, limit)
+                if size > limit and place is not _SECRET and not (place is _API and key in _KEPT_BY_NAME):
+                    marker = _marker(member, *_told(key, member, source))
+                    folded_chars += size
+                    escapes += marker.get("json_chars", size) - size
+                    utf8 += marker.get("bytes", size) - size
+                    target[key if names is None else names[key]] = marker
+                else:
+                    keep(member)
+                    if place is _SECRET or (place is _API and key in CREDENTIALS):
+                        target[key if names is None else names[key]] = member if key == "mode" else _credential(member)
             elif kind is dict or kind is list:
                 target[key if names is None else names[key]] = child = member.copy()
                 stack.append((member, child, _below(place, key)))
             else:
-                chars += scalar_chars(member)
-    return holder, chars, punctuation
-
-
-def _kept(key: str | int, text: str, parent: Json, place: _Place, limit: int) -> Json:
-    """What a capture keeps of a string that may be long or secret."""
-    if place is _SECRET or (place is _API and key in CREDENTIALS):
-        return text if key == "mode" else _credential(text)
-    if place is _API and key in IDENTIFYING:
-        return text
-    return _marker(text, *_told(key, text, parent))
+                numbers += scalar_chars(member)
+    text = "".join(plain)
+    raw, _, json_chars = _measured(text)
+    chars = len(text)
+    own_key, own_frame = (len(plain[0]), 5) if type(root) is dict else (0, 2)
+    return holder, Weight(
+        characters=folded_chars + numbers + chars - own_key,
+        punctuation=punctuation + 2 * strings - own_frame,
+        escapes=escapes + json_chars - chars,
+        utf8=utf8 + len(raw) - chars,
+    )
 
 
 def _renamed(source: dict[str, Json], target: dict[str, Json], limit: int) -> dict[str, str] | None:

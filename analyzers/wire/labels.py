@@ -56,10 +56,13 @@ _BEGINNINGS = (
     ("Contents of ", "file contents"),
 )
 _SIGNS = (_REMINDER, *(sign for sign, _ in _BEGINNINGS))
+_FIRST = frozenset(sign[0] for sign in _SIGNS) | frozenset(" \t\n\r")
 
 
 def describe_text(text: str) -> str | None:
     """A label of a few words for a text that has a known beginning, else None."""
+    if text[:1] not in _FIRST:  # most texts: spare the copy
+        return None
     head = text[:_HEAD].lstrip()
     if not head.startswith(_SIGNS):
         return None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from analyzers.wire.encodings import decode
 from analyzers.wire.fold import fold, fold_fields, folded_key
 from analyzers.wire.headers import keep, keep_query
-from analyzers.wire.jsontext import NotJson, parse, weigh
+from analyzers.wire.jsontext import NotJson, parse
 from analyzers.wire.note import Note
 from analyzers.wire.routes import Route
 from analyzers.wire.weight import figures
@@ -117,12 +117,8 @@ def _body(seen: SeenRequest, encoding: str | None, fold_over: int, notes: list[N
     except NotJson as error:
         return {"decoded_bytes": len(data), "unparsed": unparsed(raw, error.reason)}
     notes.extend(document.notes)
-    body = document.value
-    if type(body) is dict:
-        body, weights = fold_fields(body, fold_over)
-    else:
-        body, weights = fold(body, fold_over), {"": weigh(body)}
-    taken = figures(document, data, len(raw), weights)
+    body, weights = fold_fields(document.value, fold_over)
+    taken = figures(document, weights, data, len(raw))
     return {
         "decoded_bytes": len(data),
         "figures": {
@@ -180,26 +176,29 @@ def response_record(seen: SeenAnswer, *, fold_over: int, notes: Iterable[Note] =
     found = list(notes)
     if seen.answer is not None:
         found += seen.answer.notes
-        record |= _answer(seen.answer, fold_over)
+        # AWS names the error in a header: "ValidationException:http://…"
+        named = (_header(seen.headers, "x-amzn-errortype") or "").partition(":")[0]
+        record |= _answer(seen.answer, named or None, fold_over)
     record["notes"] = [note_json(note) for note in found]
     return record
 
 
-def _answer(answer: Answer, fold_over: int) -> Record:
+def _answer(answer: Answer, error_header: str | None, fold_over: int) -> Record:
     record: Record = {
         "wire_bytes": answer.wire_bytes,
         "decoded_bytes": answer.decoded_bytes,
         "model": answer.model,
         "message_id": answer.message_id,
         "stop_reason": answer.stop_reason,
-        "usage": answer.usage,
+        "usage": fold(answer.usage, fold_over),
     }
     if answer.usage_start is not None:
-        record["usage_start"] = answer.usage_start
+        record["usage_start"] = fold(answer.usage_start, fold_over)
     if answer.usage_delta is not None:
-        record["usage_delta"] = answer.usage_delta
+        record["usage_delta"] = fold(answer.usage_delta, fold_over)
     if answer.error is not None:
-        error = {"type": answer.error.type, "message": answer.error.message, "request_id": answer.error.request_id}
+        kind = answer.error.type or error_header
+        error = {"type": kind, "message": answer.error.message, "request_id": answer.error.request_id}
         record["error"] = fold(error, max(fold_over, ERROR_KEPT) if fold_over >= 0 else fold_over)
     if answer.events:
         record["events"] = answer.events

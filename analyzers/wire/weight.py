@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from analyzers.wire.jsontext import Document, TextSteps, weigh
+from analyzers.wire.jsontext import Document, TextSteps
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +54,33 @@ class Figures:
     steps: WireSteps
 
 
-type Weights = Mapping[str, tuple[int, int]]
-"""Characters and punctuation of each top-level field."""
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """One field: its characters, and what its shortest JSON text has beside them (its key's escapes and bytes too)."""
+
+    characters: int
+    punctuation: int
+    escapes: int
+    utf8: int
 
 
-def figures(document: Document, decoded: bytes, wire_bytes: int, weights: Weights | None = None) -> Figures:
-    """Weighs a parsed body. ``decoded``: its text in bytes, content coding undone; ``wire_bytes``: its length as it
-    arrived; ``weights``: what ``fold.fold_fields`` found on its way, when it was there already."""
-    body = document.value
-    names = punctuation = 0
-    if type(body) is dict:
-        names = len("".join(body))
-        punctuation = 4 * len(body) + 1 if body else 2
-    if weights is None:
-        weights = {name: weigh(value) for name, value in (body if type(body) is dict else {"": body}).items()}
-    punctuation += sum(inside for _, inside in weights.values())
-    total = sum(chars for chars, _ in weights.values())
-    found = document.steps or TextSteps(punctuation, _escapes(decoded))
+def figures(document: Document, weights: Mapping[str, Weight], decoded: bytes, wire_bytes: int) -> Figures:
+    """The figures of a parsed body. ``weights``: of its fields (``fold.fold_fields``); ``decoded``: its text in bytes,
+    content coding undone; ``wire_bytes``: its length as it arrived.
+
+    A text that was proved the shortest JSON of its value has the value's own quotes, escapes and bytes. Of any other,
+    they were counted as it was scanned.
+    """
+    body, found = document.value, document.steps
+    names = len("".join(body)) if type(body) is dict else 0
+    if found is None:
+        frame = 0 if type(body) is not dict else 4 * len(body) + 1 if body else 2
+        punctuation = frame + sum(weight.punctuation for weight in weights.values())
+        found = TextSteps(punctuation, sum(weight.escapes for weight in weights.values()))
+        utf8 = sum(weight.utf8 for weight in weights.values())
+    else:
+        utf8 = len(decoded) - len(decoded.decode("utf-8", "surrogatepass"))
+    total = sum(weight.characters for weight in weights.values())
     steps = WireSteps(
         characters=total,
         field_names=names,
@@ -79,23 +89,7 @@ def figures(document: Document, decoded: bytes, wire_bytes: int, weights: Weight
         whitespace=found.whitespace,
         shadowed=found.shadowed,
         bom_or_trailing=found.bom_or_trailing,
-        utf8=0 if decoded.isascii() else len(decoded) - len(decoded.decode("utf-8", "surrogatepass")),
+        utf8=utf8,
         content_encoding=wire_bytes - len(decoded),
     )
-    return Figures({name: chars for name, (chars, _) in weights.items()}, total, steps)
-
-
-def _escapes(text: bytes) -> int:
-    r"""Characters that escapes add in the shortest JSON text: ``\n`` adds one, ``\u001b`` five.
-
-    Counted on the text itself: every escape begins with a backslash, ``\\\\`` is a pair, and of those left a ``u``
-    follows the long ones.
-    """
-    backslashes = text.count(b"\\")
-    if not backslashes:
-        return 0
-    pairs = text.count(b"\\\\")
-    long = text.count(b"\\u")
-    if long and pairs:
-        long = text.replace(b"\\\\", b"").count(b"\\u")
-    return backslashes - pairs + 4 * long
+    return Figures({name: weight.characters for name, weight in weights.items()}, total, steps)

@@ -7,8 +7,18 @@ from typing import Any
 import brotli
 import pytest
 
+from analyzers.wire.answer import AnswerReader
 from analyzers.wire.jsontext import dump
-from analyzers.wire.record import FileHead, SeenRequest, end_record, request_record, start_record, timestamp
+from analyzers.wire.record import (
+    FileHead,
+    SeenAnswer,
+    SeenRequest,
+    end_record,
+    request_record,
+    response_record,
+    start_record,
+    timestamp,
+)
 
 KEY = b"k" * 32
 SECRET = "sk-ant-api03-never-written"
@@ -177,3 +187,37 @@ def test_first_and_last_line() -> None:
     assert start_record(head)["continues"] == "a.jsonl"
     end = end_record(0.0, requests=2, responses=1, lost=0, unmatched={"GET /v1/models": 3, "HEAD /": 1})
     assert (end["unmatched"], end["unmatched_paths"]) == (4, {"GET /v1/models": 3, "HEAD /": 1})
+
+
+def answered(body: bytes, status: int = 200, *headers: tuple[str, str], over: int = 400) -> dict[str, Any]:
+    """The response line of a body that came whole."""
+    reader = AnswerReader(status, "application/json", None)
+    reader.feed(body)
+    seen = SeenAnswer("1", 0.0, "completed", status, headers, reader.finish(), first_byte=0.1, last=0.2)
+    return response_record(seen, fold_over=over)
+
+
+def test_an_answer_is_recorded_with_its_usage_and_folded_content() -> None:
+    message = {"type": "message", "role": "assistant", "id": "msg_1", "model": "m", "stop_reason": "end_turn"}
+    message |= {"content": [{"type": "text", "text": "x" * 900}], "usage": {"input_tokens": 3, "note": "y" * 900}}
+    made = answered(dump(message | {"container": {"id": "c"}, "stop_details": {"fallback_credit_token": SECRET}}))
+    assert (made["model"], made["message_id"], made["stop_reason"]) == ("m", "msg_1", "end_turn")
+    assert made["content"][0]["text"]["chars"] == 900
+    assert made["usage"]["input_tokens"] == 3
+    assert made["usage"]["note"]["chars"] == 900
+    assert made["rest"]["container"] == {"id": "c"}
+    assert SECRET not in dump(made).decode()
+
+
+def test_an_error_keeps_its_sentence_readable_at_any_threshold() -> None:
+    body = b'{"type":"error","error":{"type":"rate_limit_error","message":"slow down"},"request_id":"req_1"}'
+    assert answered(body, 429, over=0)["error"] == {
+        "type": "rate_limit_error",
+        "message": "slow down",
+        "request_id": "req_1",
+    }
+
+
+def test_a_vendor_that_names_the_error_in_a_header() -> None:
+    made = answered(b'{"message":"no"}', 400, ("x-amzn-errortype", "ValidationException:http://internal"))
+    assert made["error"]["type"] == "ValidationException"
