@@ -15,9 +15,8 @@ from statistics import median
 
 import orjson
 
-from analyzers.wire.fold import fold, fold_fields
-from analyzers.wire.jsontext import parse, weigh
-from analyzers.wire.weight import Figures, figures
+from analyzers.wire.record import weighed
+from analyzers.wire.weight import Figures
 from benchmarks.bodies import named, of_clients
 from benchmarks.medians import ratios
 from benchmarks.scale import Scale
@@ -42,13 +41,7 @@ class Cost:
 
 def before_forwarding(data: bytes) -> Figures:
     """What the recorder does with a body that is not compressed. Raises NotJson."""
-    document = parse(data)
-    body = document.value
-    if type(body) is dict:
-        body, weights = fold_fields(body, FOLD_OVER)
-    else:
-        body, weights = fold(body, FOLD_OVER), {"": weigh(body)}
-    return figures(document, data, len(data), weights)
+    return weighed(data, len(data), FOLD_OVER)[2]
 
 
 def cost(scale: Scale) -> Result:

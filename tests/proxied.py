@@ -189,15 +189,17 @@ class Upstream:
         while True:
             try:
                 sock, _ = self._listener.accept()
+            except ConnectionError:
+                continue  # gone before it was taken
             except OSError:
                 return  # closed
             self._open.add(sock)
             threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
 
     def _serve(self, sock: socket.socket) -> None:
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         wire = Wire(sock)
         with contextlib.suppress(OSError, EOFError):
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             while True:
                 first, headers = wire.head()
                 call = Call(sock, first, headers, wire.body(headers), wire.rest)
@@ -213,7 +215,8 @@ class Upstream:
             self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that accepts
         self._listener.close()
         for sock in list(self._open):
-            Wire(sock).close()
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)  # wakes the thread that serves, which closes it
 
 
 @dataclass
@@ -288,10 +291,13 @@ class Proxy:
         return (self.folder / "log").read_text(encoding="utf-8", errors="replace")
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> int:
-        """The exit code."""
-        if self.process.poll() is None:
-            self.process.send_signal(how)
-        return self.process.wait(PATIENCE)
+        """The exit code. asyncio may lose a signal that comes while many threads wake its loop: then it is sent again."""
+        for _ in range(10):
+            if self.process.poll() is None:
+                self.process.send_signal(how)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return self.process.wait(PATIENCE / 10)
+        raise AssertionError(f"mitmdump did not stop: {self.log()}")
 
     def client(self) -> Wire:
         sock = socket.create_connection(("127.0.0.1", self.port))

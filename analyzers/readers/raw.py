@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from analyzers.exchange import Exchange, Request
-from analyzers.wire.fold import fold_fields
-from analyzers.wire.jsontext import NotJson, parse
+from analyzers.wire.jsontext import NotJson
+from analyzers.wire.record import weighed
 from analyzers.wire.routes import Route
-from analyzers.wire.weight import figures
 
 _KEYS = frozenset(("messages", "requests", "system", "tools", "model", "max_tokens"))
 
@@ -14,14 +13,13 @@ _KEYS = frozenset(("messages", "requests", "system", "tools", "model", "max_toke
 def read_body(data: bytes, place: str) -> Exchange:
     """The exchange a body stands for: a request without time, host or answer. Raises NotJson when it is no request of
     this API."""
-    document = parse(data)
+    document, _, taken = weighed(data, len(data), -1)
     body = document.value
     if type(body) is not dict or not _KEYS & body.keys():
         raise NotJson("no request of the Messages API (it has neither messages nor requests)")
     if any(note.code == "trailing_text" for note in document.notes):
         raise NotJson("more than one JSON document, which is no single request body")
     route: Route = "batches" if "requests" in body and "messages" not in body else "messages"
-    taken = figures(document, fold_fields(body, -1)[1], data, len(data))
     request = Request(
         body=body,
         method="POST",

@@ -22,7 +22,7 @@ from typing import Any
 
 from analyzers.wire.jsontext import Json, quoted, scalar_chars
 from analyzers.wire.labels import describe_text
-from analyzers.wire.media import Media, inspect
+from analyzers.wire.media import inspect
 from analyzers.wire.note import Note
 from analyzers.wire.weight import Weight
 
@@ -38,7 +38,7 @@ IDENTIFYING = frozenset((
 ))
 # fmt: on
 CREDENTIALS = frozenset({"authorization_token", "fallback_credit_token"})
-_KEPT_BY_NAME = IDENTIFYING | CREDENTIALS
+_TELLING = frozenset({"data", "signature", "encrypted_content", "encrypted_stdout", "encrypted_index"})
 USER_DATA = frozenset({"input", "input_schema", "input_examples", "schema"})
 
 _LOOKS_MARKED = re.compile(r"_+elided(:.*)?", re.DOTALL)
@@ -105,26 +105,28 @@ def fold_fields(body: Json, over: int) -> tuple[Json, dict[str, Weight]]:
     return folded, weights
 
 
-def _walk(root: Json, over: int) -> tuple[Json, Weight]:
+def _walk(root: Json, over: int, *, careful: bool = False) -> tuple[Json, Weight]:
     """A container folded, and the weight of its one member, whose key counts only with its escapes and bytes.
 
     Copies each container as a whole and then replaces what changes, which is far less than what stays. Strings that
-    stay are measured together at the end, which costs less than one by one.
+    stay are measured together at the end, which costs less than one by one. So are keys looked at: only when one of
+    them must be escaped, folded or hides a credential, all is done again ``careful``ly.
     """
     limit = _limit(over)
-    folded_chars = numbers = strings = punctuation = escapes = utf8 = 0
+    punctuation = folded_chars = others = escapes = utf8 = 0
     holder: Json = root.copy()
+    keys: list[str] = []
     plain: list[str] = []
-    keep = plain.append
+    markers = 0
+    spread, keep = keys.extend, plain.append
     stack: list[tuple[Json, Json, _Place]] = [(root, holder, _API)]
     while stack:
         source, target, place = stack.pop()
         names: dict[str, str] | None = None
         if type(source) is dict:
-            keys = "".join(source)
-            keep(keys)
+            spread(source)
             punctuation += 4 * len(source) + 1 if source else 2
-            if MARK in keys or (len(keys) > KEY_MIN and max(map(len, source)) > KEY_MIN):
+            if careful:
                 names = _renamed(source, target, max(limit, KEY_MIN))
             members: Iterable[tuple[Any, Json]] = source.items()
         else:
@@ -133,33 +135,50 @@ def _walk(root: Json, over: int) -> tuple[Json, Weight]:
         for key, member in members:
             kind = type(member)
             if kind is str:
-                strings += 1
-                size = len(member)
-                if size > limit and place is not _SECRET and not (place is _API and key in _KEPT_BY_NAME):
-                    marker = _marker(member, *_told(key, member, source))
-                    folded_chars += size
-                    escapes += marker.get("json_chars", size) - size
-                    utf8 += marker.get("bytes", size) - size
-                    target[key if names is None else names[key]] = marker
-                else:
+                if len(member) <= limit or (place is _API and key in IDENTIFYING):
                     keep(member)
-                    if place is _SECRET or (place is _API and key in CREDENTIALS):
-                        target[key if names is None else names[key]] = member if key == "mode" else _credential(member)
+                    continue
+                marker = _told(key, member, source) if key in _TELLING else _marker(member, describe_text(member))
+                chars = marker["chars"]
+                markers += 1
+                folded_chars += chars
+                escapes += marker.get("json_chars", chars) - chars
+                utf8 += marker.get("bytes", chars) - chars
+                target[key if names is None else names[key]] = marker
             elif kind is dict or kind is list:
                 target[key if names is None else names[key]] = child = member.copy()
-                stack.append((member, child, _below(place, key)))
+                stack.append((member, child, _BELOW.get(key, place) if place is _API else place))
             else:
-                numbers += scalar_chars(member)
+                others += scalar_chars(member)
+        if careful and place is not _USER:
+            _mask(source, target, names, place)
+    if not careful and _needs_care(keys):
+        return _walk(root, over, careful=True)
+    own_key, own_frame = (len(keys[0]), 5) if type(root) is dict else (0, 2)
+    strings = len(plain) + markers
+    plain += keys
     text = "".join(plain)
     raw, _, json_chars = _measured(text)
     chars = len(text)
-    own_key, own_frame = (len(plain[0]), 5) if type(root) is dict else (0, 2)
     return holder, Weight(
-        characters=folded_chars + numbers + chars - own_key,
+        characters=folded_chars + others + chars - own_key,
         punctuation=punctuation + 2 * strings - own_frame,
         escapes=escapes + json_chars - chars,
         utf8=utf8 + len(raw) - chars,
     )
+
+
+def _needs_care(keys: list[str]) -> bool:
+    """Whether any of these keys is long, may look like a marker, or is a credential's."""
+    return bool(keys) and (max(map(len, keys)) > KEY_MIN or MARK in "".join(keys) or not CREDENTIALS.isdisjoint(keys))
+
+
+def _mask(source: Json, target: Json, names: dict[str, str] | None, place: _Place) -> None:
+    """Replaces the credentials among the strings of one container."""
+    members: Iterable[tuple[Any, Json]] = source.items() if type(source) is dict else enumerate(source)
+    for key, member in members:
+        if type(member) is str and (key in CREDENTIALS if place is _API else key != "mode"):
+            target[key if names is None else names[key]] = _credential(member)
 
 
 def _renamed(source: dict[str, Json], target: dict[str, Json], limit: int) -> dict[str, str] | None:
@@ -183,42 +202,33 @@ class _Place(Enum):
 _API, _USER, _SECRET = _Place
 
 
-def _below(place: _Place, key: str | int) -> _Place:
-    if place is _API:
-        if key in USER_DATA:
-            return _USER
-        if key in CREDENTIALS:
-            return _SECRET
-    return place
+_BELOW: dict[Any, _Place] = dict.fromkeys(USER_DATA, _USER) | dict.fromkeys(CREDENTIALS, _SECRET)
 
 
-def _told(key: str | int, text: str, parent: Json) -> tuple[str | None, Media | None]:
-    """Label and measures of a string that is about to be folded, from its place."""
-    if key == "text" or type(parent) is list:
-        return describe_text(text), None
+def _told(key: str, text: str, parent: dict[str, Json]) -> dict[str, Any]:
+    """The marker of a string whose name may say that it is no text."""
     media_type = parent.get("media_type")
     if key == "data" and type(media_type) is str and parent.get("type") == "base64":
-        return f"base64 {media_type[:60]}", inspect(text, media_type)
-    if key == "signature":
-        return "signature", None
-    if parent.get("type") == "redacted_thinking" or str(key).startswith("encrypted_"):
-        return "encrypted", None
-    return describe_text(text), None
+        marker = _marker(text, f"base64 {media_type[:60]}")
+        media = inspect(text, media_type)
+        found = (("width", media.width), ("height", media.height), ("pages", media.pages))
+        marker.update((name, size) for name, size in found if size is not None)
+        return marker
+    if key == "data":
+        return _marker(text, "encrypted" if parent.get("type") == "redacted_thinking" else describe_text(text))
+    return _marker(text, "signature" if key == "signature" else "encrypted")
 
 
-def _marker(text: str, label: str | None, media: Media | None = None) -> dict[str, Any]:
-    raw, utf16, json_chars = _measured(text)
+def _marker(text: str, label: str | None) -> dict[str, Any]:
     chars = len(text)
+    raw, utf16, json_chars = _measured(text)
     marker: dict[str, Any] = {MARK: label or True, "chars": chars, "sha256": sha256(raw).hexdigest()}
-    if utf16 != chars:
-        marker["utf16"] = utf16
     if len(raw) != chars:
+        if utf16 != chars:
+            marker["utf16"] = utf16
         marker["bytes"] = len(raw)
     if json_chars != chars:
         marker["json_chars"] = json_chars
-    if media is not None:
-        found = (("width", media.width), ("height", media.height), ("pages", media.pages))
-        marker.update((name, size) for name, size in found if size is not None)
     return marker
 
 

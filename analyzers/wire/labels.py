@@ -55,23 +55,24 @@ _BEGINNINGS = (
     ("data:image/", "data URI in text"),
     ("Contents of ", "file contents"),
 )
-_SIGNS = (_REMINDER, *(sign for sign, _ in _BEGINNINGS))
-_FIRST = frozenset(sign[0] for sign in _SIGNS) | frozenset(" \t\n\r")
+_BY_FIRST: dict[str, list[tuple[str, str]]] = {}
+for _sign, _label in _BEGINNINGS:
+    _BY_FIRST.setdefault(_sign[0], []).append((_sign, _label))
 
 
 def describe_text(text: str) -> str | None:
     """A label of a few words for a text that has a known beginning, else None."""
-    if text[:1] not in _FIRST:  # most texts: spare the copy
-        return None
-    head = text[:_HEAD].lstrip()
-    if not head.startswith(_SIGNS):
-        return None
-    if head.startswith(_REMINDER):
+    first = text[:1]
+    if first.isspace():
+        text = text[:_HEAD].lstrip()
+        first = text[:1]
+    if text.startswith(_REMINDER):
+        head = text[:_HEAD]
         for sign, label in _REMINDERS:
             if sign in head:
                 return f"system-reminder: {label}"
         return "system-reminder"
-    for sign, label in _BEGINNINGS:
-        if head.startswith(sign):
+    for sign, label in _BY_FIRST.get(first, ()):
+        if text.startswith(sign):
             return label
     return None

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from analyzers.wire.encodings import decode
 from analyzers.wire.fold import fold, fold_fields, folded_key
 from analyzers.wire.headers import keep, keep_query
-from analyzers.wire.jsontext import NotJson, parse
+from analyzers.wire.jsontext import Document, Json, NotJson, parse
 from analyzers.wire.note import Note
 from analyzers.wire.routes import Route
-from analyzers.wire.weight import figures
+from analyzers.wire.weight import Figures, figures
 
 if TYPE_CHECKING:
     from analyzers.wire.answer import Answer
@@ -113,12 +113,10 @@ def _body(seen: SeenRequest, encoding: str | None, fold_over: int, notes: list[N
         data = decoded.data
         notes.extend(decoded.notes)
     try:
-        document = parse(data)
+        document, body, taken = weighed(data, len(raw), fold_over)
     except NotJson as error:
         return {"decoded_bytes": len(data), "unparsed": unparsed(raw, error.reason)}
     notes.extend(document.notes)
-    body, weights = fold_fields(document.value, fold_over)
-    taken = figures(document, weights, data, len(raw))
     return {
         "decoded_bytes": len(data),
         "figures": {
@@ -128,6 +126,13 @@ def _body(seen: SeenRequest, encoding: str | None, fold_over: int, notes: list[N
         "steps": taken.steps.as_dict(),
         "body": body,
     }
+
+
+def weighed(data: bytes, wire_bytes: int, fold_over: int) -> tuple[Document, Json, Figures]:
+    """A body parsed, folded, and weighed before folding. ``wire_bytes``: its length as it arrived. Raises NotJson."""
+    document = parse(data)
+    body, weights = fold_fields(document.value, fold_over)
+    return document, body, figures(document, weights, data, wire_bytes)
 
 
 def unparsed(raw: bytes, reason: str) -> Record:

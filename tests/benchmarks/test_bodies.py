@@ -2,9 +2,7 @@
 
 import pytest
 
-from analyzers.wire.fold import fold_fields
-from analyzers.wire.jsontext import parse
-from analyzers.wire.weight import figures
+from analyzers.wire.record import weighed
 from benchmarks.bodies import DATA, body, named, of_clients
 
 
@@ -18,15 +16,15 @@ def test_no_two_requests_are_the_same_and_all_are_of_one_size(name: str) -> None
 def test_the_golden_body_has_its_published_figures_with_any_nonce() -> None:
     raw, fresh = (DATA / "published-request.json").read_bytes(), named("golden").fresh()
     assert raw != fresh
-    before, after = parse(raw), parse(fresh)
-    assert figures(before, raw, len(raw)) == figures(after, fresh, len(fresh))
-    assert figures(after, fresh, len(fresh)).total == 82_922
+    before, after = (weighed(data, len(data), 400)[2] for data in (raw, fresh))
+    assert before == after
+    assert after.total == 82_922
 
 
 def test_the_large_body_is_a_megabyte_of_strings_that_are_all_folded() -> None:
     data = named("1 MB").fresh()
     assert len(data) == pytest.approx(1_000_000, rel=0.02)
-    folded, _ = fold_fields(parse(data).value, 400)
+    _, folded, _ = weighed(data, len(data), 400)
     assert {message["content"]["chars"] for message in folded["messages"]} == {2_048}
 
 

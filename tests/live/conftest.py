@@ -45,7 +45,7 @@ def proxy(shared_upstream: Upstream, confdir: Path, tmp_path_factory: pytest.Tem
     yield proxy
     assert proxy.stop() == 0
     assert "stumbled" not in proxy.log()
-    assert "Traceback" not in proxy.log()
+    assert "Addon error" not in proxy.log()
 
 
 @pytest.fixture
