@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from addon import launch
-from analyzers.cli import Failure, app, paths, run_app
+from analyzers.cli import app, paths, run_app
+from analyzers.failure import Failure
 
 
 @app.command("capture")

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from analyzers import tables
 from analyzers.exchange import Exchange
+from analyzers.failure import safe
 from analyzers.sizes import Ledger, share_of
 from analyzers.summary import Summary
 from analyzers.wire.note import Note
@@ -83,7 +84,7 @@ def print_shown(exchange: Exchange, row: Summary, ledger: Ledger | None, most: i
     None shows all."""
     lines: list[tables.Grid | Text | str] = [Text(tables.heading(row, exchange), "bold")]
     if ledger is None:
-        lines.append(f"no sizes: {tables.safe(row.reason or 'no body')}")
+        lines.append(f"no sizes: {safe(row.reason or 'no body')}")
     else:
         lines += ["", tables.field_table(ledger), "", tables.block_table(ledger.fields, ledger.unit, most)]
         if ledger.unit == "chars":
@@ -93,6 +94,6 @@ def print_shown(exchange: Exchange, row: Summary, ledger: Ledger | None, most: i
     response = exchange.response
     if response is not None and response.error is not None:
         error = response.error
-        lines.append(f"error: {tables.safe(f'{error.type}: {error.message}')} ({row.request_id or 'no request id'})")
+        lines.append(f"error: {safe(f'{error.type}: {error.message}')} ({row.request_id or 'no request id'})")
     lines += [tables.note_line(note) for note in notes(exchange)]
     tables.draw(*lines)

@@ -7,7 +7,6 @@ and nothing is read as markup.
 from __future__ import annotations
 
 import dataclasses
-import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -18,13 +17,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from analyzers.exchange import Exchange, Problem
+from analyzers.exchange import Exchange
+from analyzers.failure import safe
 from analyzers.sizes import Difference, FieldSize, Ledger, share_of
 from analyzers.summary import Summary
 from analyzers.wire.note import Note
 
 UNKNOWN = "?"
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _BETWEEN = "   "
 
 STEP_WORDS = {
@@ -93,11 +92,6 @@ def draw(*things: Grid | Text | str) -> None:
         return
     for thing in things:
         print("\n".join(thing.plain()) if isinstance(thing, Grid) else str(thing))
-
-
-def safe(text: str) -> str:
-    """Text with its control characters made visible as escapes."""
-    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def count(value: int | None) -> str:
@@ -265,6 +259,3 @@ def heading(row: Summary, exchange: Exchange) -> str:
     served = safe(row.model) if row.model else "model unknown"
     return f"#{row.n}  {clock(row.time)} UTC  {row.route or UNKNOWN}  {served}{asked}  {ending(row)}"
 
-
-def problem_lines(problems: Iterable[Problem]) -> list[str]:
-    return [safe(str(problem)) for problem in problems]

@@ -291,7 +291,7 @@ class Proxy:
         return (self.folder / "log").read_text(encoding="utf-8", errors="replace")
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> int:
-        """The exit code. asyncio may lose a signal that comes while many threads wake its loop: then it is sent again."""
+        """The exit code. asyncio may lose a signal while its loop is woken very often: then it is sent again."""
         for _ in range(10):
             if self.process.poll() is None:
                 self.process.send_signal(how)
