@@ -34,7 +34,8 @@ from analyzers.wire.record import (
     response_record,
     start_record,
 )
-from analyzers.wire.routes import Route, requested_model
+from analyzers.wire.routes import Route
+from analyzers.wire.weighing import Weigher
 
 type Cause = Literal["response", "error", "disconnected", "stopped"]
 """What says that an exchange is over: one of mitmproxy's hooks for it, its client's leaving, or our own stopping."""
@@ -65,6 +66,8 @@ class Exchange:
     tap: ResponseTap | None = None
     notes: list[Note] = field(default_factory=list)
     """For the response line."""
+    answered: bool = False
+    """The answer is whole, and about to be written down."""
 
 
 class InFlight:
@@ -86,6 +89,7 @@ class InFlight:
         self.stopped = False
         self.announced = False
         """For whoever tells the user about it, so as to do it once."""
+        self._weigher = Weigher(settings.fold_over)
         self._exchanges: dict[str, Exchange] = {}
 
     @property
@@ -100,6 +104,7 @@ class InFlight:
         """Take these settings from the next request on."""
         if settings != self.settings:
             self.settings = settings
+            self._weigher = Weigher(settings.fold_over)
             self.journal.configure(settings.folder, compress=settings.compress, rotate_bytes=settings.rotate_bytes)
 
     def unmatched(self, what: str) -> None:
@@ -141,7 +146,7 @@ class InFlight:
             accepted=tap.began if tap else now,
             fold_over=self.settings.fold_over,
             file=self.journal.request(dump(record)),
-            summary=_summary(record, flow.request.path),
+            summary={name: record.get(name) for name in ("route", "model", "figures")},
         )
         if flow.response is not None:
             exchange.notes.append(_LOCAL)
@@ -162,11 +167,16 @@ class InFlight:
             exchange.tap = ResponseTap(exchange.reader, response.stream)
             response.stream = exchange.tap
 
+    def answered(self, flow: http.HTTPFlow) -> None:
+        """The answer is whole: whatever ends the exchange from here on, that is how it ended."""
+        if exchange := self._exchanges.get(flow.id):
+            exchange.answered = True
+
     def end(self, flow: http.HTTPFlow, cause: Cause) -> None:
         """Write the response down. Once: what comes later about this flow is ignored."""
         exchange = self._exchanges.pop(flow.id, None)
         if exchange is not None:
-            self._conclude(exchange, cause)
+            self._conclude(exchange, "response" if exchange.answered else cause)
             if self.stopped and not self._exchanges:
                 self.journal.close()
 
@@ -193,12 +203,12 @@ class InFlight:
 
     def _recorded(self, seen: SeenRequest, notes: list[Note]) -> Record:
         """The request line. Were the measuring to fail, the line still says that there was a request."""
-        key, fold_over = self.journal.key, self.settings.fold_over
+        key = self.journal.key
         try:
-            return request_record(seen, fold_over=fold_over, key=key, notes=notes)
+            return request_record(seen, self._weigher, key=key, notes=notes)
         except Exception as error:  # told in the record itself
             notes.append(Note("not_measured", f"this program failed on the body: {type(error).__name__}"))
-            return request_record(replace(seen, body=None), fold_over=fold_over, key=key, notes=notes)
+            return request_record(replace(seen, body=None), self._weigher, key=key, notes=notes)
 
     def _conclude(self, exchange: Exchange, cause: Cause) -> None:
         flow, response = exchange.flow, exchange.flow.response
@@ -354,12 +364,6 @@ def _headers(message: http.Message) -> tuple[tuple[str, str], ...]:
 
 def _text(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
-
-
-def _summary(record: Record, path: str) -> Record:
-    body = record.get("body")
-    model = body.get("model") if isinstance(body, dict) else None
-    return {"route": record["route"], "model": model or requested_model(path), "figures": record.get("figures")}
 
 
 def _last_line(file: CaptureFile, tally: Tally) -> bytes:

@@ -110,7 +110,7 @@ class Recorder:
     def stumbled(self, hook: str, error: Exception) -> None:
         """Count an exception of our own, and the record it may have cost; tell of the first."""
         self.stumbles += 1
-        if self._in_flight and hook in ("request", "response", "error"):
+        if self._in_flight and hook in ("request", "response", "answered", "error"):
             self._in_flight.journal.lose()
         if self.stumbles == 1:
             place = traceback.extract_tb(error.__traceback__)[-1]
@@ -147,11 +147,17 @@ class Recorder:
 
     @harmless
     def response(self, flow: http.HTTPFlow) -> None:
-        """The answer is whole, as HTTP sees it."""
+        """The answer is whole, as HTTP sees it. It is written down once the client has the last of it."""
         if flow in self.in_flight:
-            self.in_flight.end(flow, "response")
+            self.in_flight.answered(flow)
+            _soon(functools.partial(self.answered, self.in_flight), flow)
         elif flow.live and flow.request.timestamp_start < self.in_flight.since and (route := self._route(flow)):
             self.in_flight.end_unseen(flow, route)
+
+    @harmless
+    def answered(self, in_flight: InFlight, flow: http.HTTPFlow) -> None:
+        """Not a hook of mitmproxy: runs after ``response``, out of the client's way, perhaps after a reload."""
+        in_flight.end(flow, "response")
 
     @harmless
     def error(self, flow: http.HTTPFlow) -> None:
@@ -181,6 +187,16 @@ class Recorder:
         if match is None:
             return route
         return (route or "other") if match(flow) else None
+
+
+def _soon(work: Callable[[http.HTTPFlow], None], flow: http.HTTPFlow) -> None:
+    """After what the event loop is at; at once where there is none."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        work(flow)
+    else:
+        loop.call_soon(work, flow)
 
 
 def _option(name: str) -> Any:

@@ -15,7 +15,7 @@ from statistics import median
 
 import orjson
 
-from analyzers.wire.record import weighed
+from analyzers.wire.weighing import weighed
 from analyzers.wire.weight import Figures
 from benchmarks.bodies import named, of_clients
 from benchmarks.medians import ratios

@@ -27,6 +27,7 @@ from analyzers.wire.record import (
     response_record,
     start_record,
 )
+from analyzers.wire.weighing import Weigher
 from benchmarks.proxies import NotMeasured
 from benchmarks.scale import Scale
 from benchmarks.session import MODEL, Turn, session
@@ -87,20 +88,20 @@ def _percent(sizes: Sizes) -> float:
 def written(at: tuple[int, ...]) -> Iterator[Sizes]:
     """The sizes after each of these numbers of turns, in rising order. Raises NotMeasured when a line was lost."""
     raw = 0
-    chance = Random(4)
+    chance, weigher = Random(4), Weigher(FOLD_OVER)
     with tempfile.TemporaryDirectory(prefix="weighbridge-bench-") as folder:
         plain, packed = Path(folder, "plain"), Path(folder, "packed")
         with journal(plain, compress=False) as one, journal(packed, compress=True) as other:
             for number, turn in enumerate(session(max(at)), 1):
                 raw += len(turn.body)
-                request, response = lines(turn, number, chance)
+                request, response = lines(turn, number, chance, weigher)
                 for target in (one, other):
                     target.response(response, target.request(request))
                 if number in at:
                     yield Sizes(number, raw / 1e6, _megabytes(plain), _megabytes(packed))
 
 
-def lines(turn: Turn, number: int, chance: Random) -> tuple[bytes, bytes]:
+def lines(turn: Turn, number: int, chance: Random, weigher: Weigher) -> tuple[bytes, bytes]:
     """The two lines that a recorder would write about a turn. `chance` makes its identifiers."""
     began = _EPOCH + number * _TURN_SECONDS + chance.random()
     name = str(uuid.UUID(int=chance.getrandbits(128), version=4))
@@ -116,7 +117,7 @@ def lines(turn: Turn, number: int, chance: Random) -> tuple[bytes, bytes]:
         headers=(*_REQUEST_HEADERS, ("Content-Length", str(len(turn.body)))),
         body=turn.body,
     )
-    request = request_record(seen, fold_over=FOLD_OVER, key=bytes(32))
+    request = request_record(seen, weigher, key=bytes(32))
     took = [round(span, 6) for span in sorted(chance.uniform(0.4, 6.0) for _ in range(3))]
     answered = SeenAnswer(
         id=name,

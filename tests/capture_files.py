@@ -8,6 +8,7 @@ from typing import Any
 
 from analyzers.wire.jsontext import dump
 from analyzers.wire.record import FileHead, SeenRequest, end_record, request_record, start_record
+from analyzers.wire.weighing import Weigher
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -36,7 +37,7 @@ def request(name: str, body: bytes, *, at: float = 1.0, fold_over: int = 400, **
         "headers": (("content-type", "application/json"),),
         "body": body,
     }
-    return dump(request_record(SeenRequest(**seen | changes), fold_over=fold_over, key=KEY)) + b"\n"
+    return dump(request_record(SeenRequest(**seen | changes), Weigher(fold_over), key=KEY)) + b"\n"
 
 
 def response(name: str, *, at: float = 2.0, **changes: Any) -> bytes:

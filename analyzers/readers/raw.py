@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from analyzers.exchange import Exchange, Request
 from analyzers.wire.jsontext import NotJson
-from analyzers.wire.record import weighed
 from analyzers.wire.routes import Route
+from analyzers.wire.weighing import weighed
 
 _KEYS = frozenset(("messages", "requests", "system", "tools", "model", "max_tokens"))
 

@@ -20,7 +20,7 @@ from enum import Enum
 from hashlib import sha256
 from typing import Any
 
-from analyzers.wire.jsontext import Json, quoted, scalar_chars
+from analyzers.wire.jsontext import Json, dump, quoted, scalar_chars
 from analyzers.wire.labels import describe_text
 from analyzers.wire.media import inspect
 from analyzers.wire.note import Note
@@ -103,6 +103,15 @@ def fold_fields(body: Json, over: int) -> tuple[Json, dict[str, Weight]]:
         part, weights[key] = _walk({key: value}, over)
         folded |= part
     return folded, weights
+
+
+def fold_member(value: Json, name: str | None, over: int) -> tuple[bytes, Weight]:
+    """One field of a body (with its name), or one member of its list of messages: folded JSON text, and weight."""
+    if name is None:
+        folded, weight = _walk([value], over)
+    else:
+        folded, weight = _walk({name: value}, over)
+    return dump(folded)[1:-1], weight
 
 
 def _walk(root: Json, over: int, *, careful: bool = False) -> tuple[Json, Weight]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from json import JSONDecodeError, decoder
 from typing import Any
 
@@ -57,6 +57,7 @@ class TextSteps:
     whitespace: int = 0
     shadowed: int = 0
     bom_or_trailing: int = 0
+    utf8: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,8 @@ def parse(data: bytes) -> Document:
     except (orjson.JSONDecodeError, TypeError):
         pass  # the exact scan decides, and gives the reason
     text, notes = _decoded(data)
-    return _unwrapped(*_Scan(text, notes).document())
+    value, steps, notes = _unwrapped(*_Scan(text, notes).document())
+    return Document(value, replace(steps, utf8=len(data) - len(text)), tuple(notes))
 
 
 def _decoded(data: bytes) -> tuple[str, list[Note]]:
@@ -99,22 +101,23 @@ def _decoded(data: bytes) -> tuple[str, list[Note]]:
     return text, [Note("raw_surrogates", "the text holds surrogates as raw bytes, which is not valid UTF-8")]
 
 
-def _unwrapped(value: Json, steps: TextSteps, notes: list[Note]) -> Document:
-    if type(value) is str and value.lstrip(" \t\r\n\ufeff")[:1] in ("{", "["):
-        try:
-            inner, inside, more = _Scan(value, notes).document()
-        except NotJson:
-            return Document(value, steps, tuple(notes))
-        more.append(Note("double_serialised", "the body is a JSON string that holds the JSON request"))
-        both = TextSteps(
-            steps.punctuation + inside.punctuation,
-            steps.escapes + inside.escapes,
-            steps.whitespace + inside.whitespace,
-            inside.shadowed,
-            steps.bom_or_trailing + inside.bom_or_trailing,
-        )
-        return Document(inner, both, tuple(more))
-    return Document(value, steps, tuple(notes))
+def _unwrapped(value: Json, steps: TextSteps, notes: list[Note]) -> tuple[Json, TextSteps, list[Note]]:
+    """What was serialised twice, once undone; the steps of both texts together."""
+    if type(value) is not str or value.lstrip(" \t\r\n\ufeff")[:1] not in ("{", "["):
+        return value, steps, notes
+    try:
+        inner, inside, notes = _Scan(value, notes).document()
+    except NotJson:
+        return value, steps, notes
+    notes.append(Note("double_serialised", "the body is a JSON string that holds the JSON request"))
+    both = TextSteps(
+        steps.punctuation + inside.punctuation,
+        steps.escapes + inside.escapes,
+        steps.whitespace + inside.whitespace,
+        inside.shadowed,
+        steps.bom_or_trailing + inside.bom_or_trailing,
+    )
+    return inner, both, notes
 
 
 class _Scan:
@@ -302,7 +305,8 @@ def scalar_chars(value: Json) -> int:
 
 
 def dump(value: Json) -> bytes:
-    """The shortest strict JSON of a value as UTF-8, numbers as written, lone surrogates as escapes, at any depth."""
+    """The shortest strict JSON of a value as UTF-8, numbers as written, lone surrogates as escapes, at any depth. JSON
+    that is written already may stand in it as ``orjson.Fragment``."""
     try:
         return orjson.dumps(value, _as_written, orjson.OPT_PASSTHROUGH_SUBCLASS)
     except (TypeError, RecursionError):

@@ -6,19 +6,20 @@ here, so that no caller can forget it: headers and queries go through the allow-
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import blake2b, sha256
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal
 
 from analyzers.wire.encodings import decode
-from analyzers.wire.fold import fold, fold_fields, folded_key
+from analyzers.wire.fold import fold, folded_key
 from analyzers.wire.headers import keep, keep_query
-from analyzers.wire.jsontext import Document, Json, NotJson, parse
+from analyzers.wire.jsontext import NotJson
 from analyzers.wire.note import Note
-from analyzers.wire.routes import Route
-from analyzers.wire.weight import Figures, figures
+from analyzers.wire.routes import Route, requested_model
+from analyzers.wire.weighing import Weigher
 
 if TYPE_CHECKING:
     from analyzers.wire.answer import Answer
@@ -68,7 +69,7 @@ def timestamp(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def request_record(seen: SeenRequest, *, fold_over: int, key: bytes, notes: Iterable[Note] = ()) -> Record:
+def request_record(seen: SeenRequest, weigher: Weigher, *, key: bytes, notes: Iterable[Note] = ()) -> Record:
     """The ``request`` line. ``key``: the folder's fingerprint key. Never raises on what a client sent."""
     path, _, query = seen.path.partition("?")
     kept, others = keep(seen.headers)
@@ -89,19 +90,20 @@ def request_record(seen: SeenRequest, *, fold_over: int, key: bytes, notes: Iter
         "wire_bytes": None if seen.body is None else len(seen.body),
         "decoded_bytes": None,
         "content_encoding": encoding,
-        "fingerprint": None if seen.body is None else blake2b(seen.body, key=key, digest_size=16).hexdigest(),
+        "fingerprint": None,
+        "model": requested_model(seen.path),
     }
     if seen.streamed:
         record["streamed"] = True
     found = list(notes)
-    record |= _body(seen, encoding, fold_over, found)
+    record |= _body(seen, encoding, weigher, key, found)
     record["notes"] = [note_json(note) for note in found]
     if "body" in record:  # the longest member last, so that a line can be read by its head
         record["body"] = record.pop("body")
     return record
 
 
-def _body(seen: SeenRequest, encoding: str | None, fold_over: int, notes: list[Note]) -> Record:
+def _body(seen: SeenRequest, encoding: str | None, weigher: Weigher, key: bytes, notes: list[Note]) -> Record:
     raw = seen.body
     if raw is None:
         return {"unparsed": {"bytes": None, "sha256": None, "reason": "the body was streamed past and not seen"}}
@@ -112,27 +114,26 @@ def _body(seen: SeenRequest, encoding: str | None, fold_over: int, notes: list[N
         decoded = decode(raw, encoding, BODY_LIMIT)
         data = decoded.data
         notes.extend(decoded.notes)
+    record: Record = {"decoded_bytes": len(data), "fingerprint": fingerprint(raw, key)}
     try:
-        document, body, taken = weighed(data, len(raw), fold_over)
+        found = weigher.weigh(data, len(raw))
     except NotJson as error:
-        return {"decoded_bytes": len(data), "unparsed": unparsed(raw, error.reason)}
-    notes.extend(document.notes)
-    return {
-        "decoded_bytes": len(data),
-        "figures": {
-            "fields": {folded_key(name, fold_over): amount for name, amount in taken.fields.items()},
-            "total": taken.total,
-        },
-        "steps": taken.steps.as_dict(),
-        "body": body,
+        return record | {"unparsed": unparsed(raw, error.reason)}
+    if found.digest is not None and data is raw:
+        record["fingerprint"] = fingerprint(found.digest, key)
+    notes.extend(found.notes)
+    fields = {folded_key(name, weigher.fold_over): amount for name, amount in found.figures.fields.items()}
+    return record | {
+        "model": found.model or requested_model(seen.path),
+        "figures": {"fields": fields, "total": found.figures.total},
+        "steps": found.figures.steps.as_dict(),
+        "body": found.body,
     }
 
 
-def weighed(data: bytes, wire_bytes: int, fold_over: int) -> tuple[Document, Json, Figures]:
-    """A body parsed, folded, and weighed before folding. ``wire_bytes``: its length as it arrived. Raises NotJson."""
-    document = parse(data)
-    body, weights = fold_fields(document.value, fold_over)
-    return document, body, figures(document, weights, data, wire_bytes)
+def fingerprint(content: bytes, key: bytes) -> str:
+    """A keyed hash: equal for equal bodies under one key, and of no use to who has not the key."""
+    return hmac.digest(key, content, "sha256")[:16].hex()
 
 
 def unparsed(raw: bytes, reason: str) -> Record:

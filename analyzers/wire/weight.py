@@ -64,9 +64,9 @@ class Weight:
     utf8: int
 
 
-def figures(document: Document, weights: Mapping[str, Weight], decoded: bytes, wire_bytes: int) -> Figures:
-    """The figures of a parsed body. ``weights``: of its fields (``fold.fold_fields``); ``decoded``: its text in bytes,
-    content coding undone; ``wire_bytes``: its length as it arrived.
+def figures(document: Document, weights: Mapping[str, Weight], decoded_bytes: int, wire_bytes: int) -> Figures:
+    """The figures of a parsed body. ``weights``: of its fields (``fold.fold_fields``); ``decoded_bytes``: length of its
+    text, content coding undone; ``wire_bytes``: its length as it arrived.
 
     A text that was proved the shortest JSON of its value has the value's own quotes, escapes and bytes. Of any other,
     they were counted as it was scanned.
@@ -79,7 +79,7 @@ def figures(document: Document, weights: Mapping[str, Weight], decoded: bytes, w
         found = TextSteps(punctuation, sum(weight.escapes for weight in weights.values()))
         utf8 = sum(weight.utf8 for weight in weights.values())
     else:
-        utf8 = len(decoded) - len(decoded.decode("utf-8", "surrogatepass"))
+        utf8 = found.utf8
     total = sum(weight.characters for weight in weights.values())
     steps = WireSteps(
         characters=total,
@@ -90,6 +90,6 @@ def figures(document: Document, weights: Mapping[str, Weight], decoded: bytes, w
         shadowed=found.shadowed,
         bom_or_trailing=found.bom_or_trailing,
         utf8=utf8,
-        content_encoding=wire_bytes - len(decoded),
+        content_encoding=wire_bytes - decoded_bytes,
     )
     return Figures({name: weight.characters for name, weight in weights.items()}, total, steps)

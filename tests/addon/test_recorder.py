@@ -29,6 +29,7 @@ from addon.recorder import Recorder
 from addon.settings import OPTIONS
 from addon.tap import RequestTap, ResponseTap
 from analyzers.wire.record import Record, SeenRequest, request_record
+from analyzers.wire.weighing import Weigher
 
 BODY = b'{"model":"claude-haiku-4-5","max_tokens":10,"messages":[{"role":"user","content":"hello"}]}'
 ANSWER = json.dumps(
@@ -624,10 +625,10 @@ def test_a_failure_in_reading_leaves_the_traffic_alone(bridge: Bridge, monkeypat
 
 
 def test_a_failure_in_measuring_costs_the_figures_only(bridge: Bridge, monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(seen: SeenRequest, **others: Any) -> Record:
+    def failing(seen: SeenRequest, weigher: Weigher, **others: Any) -> Record:
         if seen.body is not None:
             raise RecursionError
-        return request_record(seen, **others)
+        return request_record(seen, weigher, **others)
 
     monkeypatch.setattr(inflight, "request_record", failing)
     bridge.answer(bridge.accept(bridge.flow()), *EVENTS)
@@ -825,13 +826,38 @@ def test_a_reload_goes_on_where_the_old_instance_was(bridge: Bridge, match: str)
         for chunk in (*EVENTS[1:], b""):
             tap(chunk)
         bridge.recorder.response(flow)
+        await asyncio.sleep(0)
         bridge.answer(bridge.accept(bridge.flow()), *EVENTS)
+        await asyncio.sleep(0)
 
     asyncio.run(reload_in_the_middle())
     bridge.recorder.done()
     assert [line["kind"] for line in bridge.lines()] == ["start", "request", "response", "request", "response", "end"]
     assert {line["ended"] for line in bridge.of("response")} == {"completed"}
     assert len(list(bridge.folder.glob("*.jsonl"))) == 1
+
+
+@pytest.mark.parametrize("ending", ["reload", "stop", "disconnect", "error"])
+def test_an_answer_that_is_whole_is_completed_whatever_comes_before_it_is_written(bridge: Bridge, ending: str) -> None:
+    async def end_it_at_once() -> None:
+        bridge.recorder.running()
+        flow = bridge.accept(bridge.flow())
+        bridge.answer(flow, *EVENTS)
+        assert not bridge.of("response")
+        if ending == "reload":
+            reload_script(bridge)
+        elif ending == "stop":
+            bridge.recorder.done()
+        elif ending == "disconnect":
+            bridge.recorder.client_disconnected(flow.client_conn)
+        else:
+            bridge.recorder.error(flow)
+        await asyncio.sleep(0)
+
+    asyncio.run(end_it_at_once())
+    bridge.recorder.done()
+    assert [line["ended"] for line in bridge.of("response")] == ["completed"]
+    assert not bridge.recorder.in_flight.waiting
 
 
 def test_a_script_taken_away_closes_its_file(bridge: Bridge) -> None:

@@ -22,7 +22,7 @@ PUBLISHED = (DATA / "published-request.json").read_bytes()
 def weighed(raw: bytes, over: int | None = None, unit: str = "chars") -> Ledger:
     """The ledger of a body as it arrived; with ``over``, as a capture with that threshold gives it back."""
     document = parse(raw)
-    taken = figures(document, fold_fields(document.value, 0)[1], raw, len(raw))
+    taken = figures(document, fold_fields(document.value, 0)[1], len(raw), len(raw))
     body = document.value if over is None else unfold(parse(dump(fold(document.value, over))).value)[0]
     return ledger(
         body,
@@ -105,7 +105,7 @@ def test_in_json_units_the_total_is_the_shortest_text_of_the_fields(path: Path) 
 def test_measuring_the_shell_of_a_folded_body_does_not_pass_unseen() -> None:
     """The published trap: the table looked consistent and was 2.7 times too small."""
     document = parse(PUBLISHED)
-    taken = figures(document, fold_fields(document.value, 400)[1], PUBLISHED, len(PUBLISHED))
+    taken = figures(document, fold_fields(document.value, 400)[1], len(PUBLISHED), len(PUBLISHED))
     shell = json.loads(dump(fold(document.value, 400)))
     result = ledger(
         shell, wire=taken.steps, wire_bytes=len(PUBLISHED), recorded=taken.fields, recorded_total=taken.total
@@ -118,7 +118,7 @@ def test_measuring_the_shell_of_a_folded_body_does_not_pass_unseen() -> None:
 
 def test_a_recorded_figure_that_was_altered_is_named() -> None:
     document = parse(PUBLISHED)
-    taken = figures(document, fold_fields(document.value, 400)[1], PUBLISHED, len(PUBLISHED))
+    taken = figures(document, fold_fields(document.value, 400)[1], len(PUBLISHED), len(PUBLISHED))
     wrong = dict(taken.fields) | {"messages": 1_327}
     result = ledger(document.value, recorded=wrong, recorded_total=taken.total)
     assert [(found.place, found.measured, found.recorded) for found in result.differences] == [
@@ -128,7 +128,7 @@ def test_a_recorded_figure_that_was_altered_is_named() -> None:
 
 def test_a_byte_too_many_on_the_wire_is_unexplained() -> None:
     document = parse(PUBLISHED)
-    taken = figures(document, fold_fields(document.value, 400)[1], PUBLISHED, len(PUBLISHED))
+    taken = figures(document, fold_fields(document.value, 400)[1], len(PUBLISHED), len(PUBLISHED))
     assert ledger(document.value, wire=taken.steps, wire_bytes=len(PUBLISHED) + 1).unexplained == 1
     shorter = replace(taken.steps, escapes=taken.steps.escapes - 3)
     assert ledger(document.value, wire=shorter, wire_bytes=len(PUBLISHED)).unexplained == 3

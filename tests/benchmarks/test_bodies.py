@@ -2,7 +2,7 @@
 
 import pytest
 
-from analyzers.wire.record import weighed
+from analyzers.wire.weighing import weighed
 from benchmarks.bodies import DATA, body, named, of_clients
 
 

@@ -4,13 +4,14 @@ from random import Random
 
 from analyzers.readers.captures import CaptureStream
 from analyzers.wire.jsontext import dump, parse
+from analyzers.wire.weighing import Weigher
 from benchmarks.disk import lines, written
 from benchmarks.session import session
 
 
 def test_a_turn_is_a_request_and_its_whole_answer() -> None:
     turn = next(session(1))
-    request, response = (parse(line).value for line in lines(turn, 1, Random(1)))
+    request, response = (parse(line).value for line in lines(turn, 1, Random(1), Weigher(400)))
     assert request["kind"] == "request"
     assert request["wire_bytes"] == len(turn.body) == sum(request["steps"].values())
     assert response["kind"] == "response"
@@ -22,7 +23,8 @@ def test_a_turn_is_a_request_and_its_whole_answer() -> None:
 def test_a_reader_finds_every_turn() -> None:
     stream = CaptureStream("made up")
     start = dump({"kind": "start", "format": 1})
-    text = [line for number, turn in enumerate(session(3)) for line in lines(turn, number, Random(number))]
+    weigher = Weigher(400)
+    text = [line for number, turn in enumerate(session(3)) for line in lines(turn, number, Random(number), weigher)]
     exchanges = stream.feed(b"\n".join([start, *text, b""]))
     assert len(exchanges) == 3
     assert not stream.finish()

@@ -17,7 +17,7 @@ def taken(raw: bytes, wire_bytes: int | None = None, over: int = 20) -> Figures:
     """The figures of a body as the recorder takes them."""
     document = parse(raw)
     weights = fold_fields(document.value, over)[1]
-    return figures(document, weights, raw, len(raw) if wire_bytes is None else wire_bytes)
+    return figures(document, weights, len(raw), len(raw) if wire_bytes is None else wire_bytes)
 
 
 bodies = st.dictionaries(keys, values, max_size=5)
