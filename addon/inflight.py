@@ -17,7 +17,7 @@ from mitmproxy import connection, ctx, flow, http, version
 from mitmproxy.proxy.mode_specs import LocalMode, TransparentMode, TunMode, WireGuardMode
 
 from addon.journal import CaptureFile, Journal, Tally
-from addon.live import describe
+from addon.live import Lines, describe
 from addon.settings import BYTES_PER_MB, Settings
 from addon.tap import RequestTap, ResponseTap
 from analyzers.wire.answer import Answer, AnswerReader
@@ -90,6 +90,7 @@ class InFlight:
         self.announced = False
         """For whoever tells the user about it, so as to do it once."""
         self._weigher = Weigher(settings.fold_over)
+        self._lines = Lines(logger.info)
         self._exchanges: dict[str, Exchange] = {}
 
     @property
@@ -179,6 +180,7 @@ class InFlight:
             self._conclude(exchange, "response" if exchange.answered else cause)
             if self.stopped and not self._exchanges:
                 self.journal.close()
+                self._lines.flush()
 
     def end_unseen(self, flow: http.HTTPFlow, route: Route) -> None:
         """Write down a response whose request came before there was a recorder. It stands alone."""
@@ -199,6 +201,7 @@ class InFlight:
         for exchange in list(self._exchanges.values()):
             self.end(exchange.flow, "stopped")
         self.journal.close()
+        self._lines.flush()
         self.stopped = True
 
     def _recorded(self, seen: SeenRequest, notes: list[Note]) -> Record:
@@ -241,7 +244,7 @@ class InFlight:
             notes=exchange.notes,
         )
         self.journal.response(dump(record), exchange.file)
-        logger.info(describe(exchange.number, exchange.summary, record), extra={"client": flow.client_conn.peername})
+        self._lines.add(describe(exchange.number, exchange.summary, record), flow.client_conn.peername)
 
     def _first_line(self, continues: str | None) -> bytes:
         settings = self.settings

@@ -66,7 +66,7 @@ class SeenRequest:
 
 def timestamp(seconds: float) -> str:
     """RFC 3339 in UTC with microseconds."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def request_record(seen: SeenRequest, weigher: Weigher, *, key: bytes, notes: Iterable[Note] = ()) -> Record:
@@ -114,16 +114,16 @@ def _body(seen: SeenRequest, encoding: str | None, weigher: Weigher, key: bytes,
         decoded = decode(raw, encoding, BODY_LIMIT)
         data = decoded.data
         notes.extend(decoded.notes)
-    record: Record = {"decoded_bytes": len(data), "fingerprint": fingerprint(raw, key)}
     try:
         found = weigher.weigh(data, len(raw))
     except NotJson as error:
-        return record | {"unparsed": unparsed(raw, error.reason)}
-    if found.digest is not None and data is raw:
-        record["fingerprint"] = fingerprint(found.digest, key)
+        kept = {"unparsed": unparsed(raw, error.reason)}
+        return {"decoded_bytes": len(data), "fingerprint": fingerprint(raw, key)} | kept
     notes.extend(found.notes)
     fields = {folded_key(name, weigher.fold_over): amount for name, amount in found.figures.fields.items()}
-    return record | {
+    return {
+        "decoded_bytes": len(data),
+        "fingerprint": fingerprint(found.digest if found.digest is not None and data is raw else raw, key),
         "model": found.model or requested_model(seen.path),
         "figures": {"fields": fields, "total": found.figures.total},
         "steps": found.figures.steps.as_dict(),

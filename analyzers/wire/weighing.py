@@ -27,6 +27,9 @@ CONVERSATIONS = 8
 MEMORY = 32 * 1024 * 1024
 """Bytes of request text remembered in all."""
 
+WORTH_A_CUT = 2048
+"""Bytes from which a field is looked for before it is parsed."""
+
 _OPENING = b'"messages":['
 
 
@@ -50,6 +53,28 @@ class _Part:
     folded: bytes
     weight: Weight
     digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What of a text was seen before: the first messages (so many bytes from ``start``), and fields by place."""
+
+    start: int
+    messages: Sequence[_Part]
+    messages_size: int
+    fields: Sequence[tuple[int, str, _Part]]
+
+    def cut_out(self, data: bytes) -> bytes:
+        """The text without them, each with one comma."""
+        cuts = [(self.start, self.start + self.messages_size)]
+        for place, _, part in self.fields:
+            end = place + len(part.text)
+            cuts.append((place, end + 1) if data[end : end + 1] == b"," else (place - (data[place - 1] == 44), end))
+        rest, at = [], 0
+        for begin, end in sorted(cuts):
+            rest.append(data[at:begin])
+            at = end
+        return b"".join([*rest, data[at:]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +104,30 @@ class Weigher:
         """The same as ``weighed`` gives. Raises NotJson."""
         start = data.find(_OPENING) + len(_OPENING)
         if start >= len(_OPENING):
-            known, count, at = self._longest(data, start)
-            found = None
-            if known is not None:
-                found = self._by_parts(data[:start] + data[at:], start, known.messages[:count], len(data), wire_bytes)
-            found = found or self._by_parts(data, start, (), len(data), wire_bytes)
+            known = self._known(data, start)
+            found = self._by_parts(data, known, wire_bytes) if known is not None else None
+            found = found or self._by_parts(data, _Known(start, (), 0, ()), wire_bytes)
             if found is not None:
                 return found
         document, body, taken = weighed(data, wire_bytes, self.fold_over)
         return Weighed(body, taken, _model(document.value), document.notes)
 
+    def _known(self, data: bytes, start: int) -> _Known | None:
+        """What of this text was seen before; None when nothing was."""
+        conversation, count, at = self._longest(data, start)
+        fields = []
+        for name, part in conversation.fields.items() if conversation else ():
+            if len(part.text) >= WORTH_A_CUT and (place := _place(data, name, part.text)) is not None:
+                fields.append((place, name, part))
+        fields.sort(key=lambda field: field[0])
+        if conversation is None or not (count or fields):
+            return None
+        return _Known(start, conversation.messages[:count], at - start, fields)
+
     def _longest(self, data: bytes, start: int) -> tuple[_Conversation | None, int, int]:
-        """The conversation that this text continues furthest, how many of its messages it has, and where they end."""
-        best: tuple[_Conversation | None, int, int] = (None, 0, start)
+        """The conversation that this text continues furthest (the last one when none), how many of its messages it has,
+        and where they end."""
+        best = (self._conversations[0] if self._conversations else None, 0, start)
         for conversation in self._conversations:
             at = start
             count = 0
@@ -105,40 +141,60 @@ class Weigher:
                 best = (conversation, count, at)
         return best
 
-    def _by_parts(
-        self, text: bytes, start: int, known: Sequence[_Part], size: int, wire_bytes: int
-    ) -> Weighed | None:
-        """Weighs a text from which the ``known`` first messages were cut out at ``start``; None when it cannot be."""
+    def _by_parts(self, data: bytes, known: _Known, wire_bytes: int) -> Weighed | None:
+        """Weighs a text by its parts, of which some are known; None when it cannot be done, or what looked like a known
+        part is another place."""
+        text = known.cut_out(data)
         try:
             value = orjson.loads(text)
             if type(value) is not dict or type(value.get("messages")) is not list or orjson.dumps(value) != text:
                 return None
         except (orjson.JSONDecodeError, TypeError):  # TypeError: too deep to be written
             return None
-        parts: dict[str, _Part] = {}
-        weights: dict[str, Weight] = {}
+        cuts = iter(known.fields)
+        cut = next(cuts, None)
+        rest = iter(value.items())
+        fields: dict[str, _Part] = {}
         messages: list[_Part] = []
-        folded: list[bytes] = []
-        digest = sha256()
-        at = 1
-        for name, member in value.items():
-            if name == "messages":
-                if known and at + len(_OPENING) != start:
-                    return None  # the text looked like the messages, and is another place
-                messages = [*known, *(self._message(message) for message in member)]
-                weights[name] = _together(messages)
-                folded.append(_OPENING + b",".join([part.folded for part in messages]) + b"]")
-                digest.update(_OPENING + b"".join([part.digest for part in messages]) + b"]")
-                continue
-            part = parts[name] = self._field(name, member)
-            weights[name] = part.weight
-            folded.append(part.folded)
-            digest.update(part.digest)
+        at = 1  # where the next field begins, if all is where it should be
+        for _ in range(len(value) + len(known.fields)):
+            if cut is not None and cut[0] == at:
+                name, part = cut[1], cut[2]
+                cut = next(cuts, None)
+            elif (member := next(rest, None)) is None:
+                return None
+            elif member[0] == "messages":
+                if known.messages and at + len(_OPENING) != known.start:
+                    return None
+                messages = [*known.messages, *map(self._message, member[1])]
+                name, part = "messages", _together(messages)
+                at += len(_OPENING) + sum([len(message.text) for message in messages]) + max(len(messages) - 1, 0) + 1
+            else:
+                name, part = member[0], self._field(*member)
+            if name in fields:
+                return None
+            fields[name] = part
             at += len(part.text) + 1
-        body = orjson.Fragment(b"{" + b",".join(folded) + b"}")
-        taken = figures(Document(value, None), weights, size, wire_bytes)
-        self._remember(parts, messages, size, known)
-        return Weighed(body, taken, _model(value), digest=digest.digest())
+        if cut is not None or at != len(data):
+            return None
+        return self._put_together(fields, messages, known.messages, len(data), wire_bytes)
+
+    def _put_together(
+        self,
+        fields: dict[str, _Part],
+        messages: Sequence[_Part],
+        known: Sequence[_Part],
+        size: int,
+        wire_bytes: int,
+    ) -> Weighed:
+        model = orjson.loads(fields["model"].text.partition(b":")[2]) if "model" in fields else None
+        weights = {name: part.weight for name, part in fields.items()}
+        taken = figures(Document(fields, None), weights, size, wire_bytes)
+        body = orjson.Fragment(b"{" + b",".join([part.folded for part in fields.values()]) + b"}")
+        digest = sha256(b"".join([part.digest for part in fields.values()])).digest()
+        del fields["messages"]
+        self._remember(fields, messages, size, known)
+        return Weighed(body, taken, model if type(model) is str else None, digest=digest)
 
     def _message(self, message: Json) -> _Part:
         text = orjson.dumps(message)
@@ -172,15 +228,29 @@ class Weigher:
             self._conversations.append(conversation)
 
 
-def _together(messages: Sequence[_Part]) -> Weight:
-    """The weight of the field ``messages``: its members and the frame around them."""
+def _together(messages: Sequence[_Part]) -> _Part:
+    """The field ``messages``: its members and the frame around them. Its text is not put together."""
     weights = [part.weight for part in messages]
-    return Weight(
+    weight = Weight(
         characters=sum([weight.characters for weight in weights]),
         punctuation=sum([weight.punctuation for weight in weights]) + (len(weights) + 1 if weights else 2),
         escapes=sum([weight.escapes for weight in weights]),
         utf8=sum([weight.utf8 for weight in weights]),
     )
+    folded = _OPENING + b",".join([part.folded for part in messages]) + b"]"
+    digest = sha256(_OPENING + b"".join([part.digest for part in messages]) + b"]").digest()
+    return _Part(b"", folded, weight, digest)
+
+
+def _place(data: bytes, name: str, text: bytes) -> int | None:
+    """Where a field stands in a text, byte for byte and whole; None when it does not."""
+    opening = text[: len(name) + 3]
+    place = data.find(opening)
+    while place > 0:
+        if data.startswith(text, place) and data[place + len(text) : place + len(text) + 1] in (b",", b"}"):
+            return place
+        place = data.find(opening, place + 1)
+    return None
 
 
 def _model(body: Json) -> str | None:

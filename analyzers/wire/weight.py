@@ -8,7 +8,7 @@ the bytes that arrived has a real check.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from analyzers.wire.jsontext import Document, TextSteps
@@ -31,11 +31,11 @@ class WireSteps:
 
     def sum(self) -> int:
         """Bytes that the steps explain."""
-        return sum(asdict(self).values())
+        return sum(self.as_dict().values())
 
     def as_dict(self) -> dict[str, int]:
         """The steps by name, in order."""
-        return asdict(self)
+        return {name: getattr(self, name) for name in self.__slots__}
 
     @classmethod
     def from_json(cls, raw: Any) -> WireSteps | None:

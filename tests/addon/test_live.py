@@ -1,10 +1,12 @@
 """The line per exchange."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
-from addon.live import describe
+from addon import live
+from addon.live import Lines, describe
 
 REQUEST = {
     "route": "messages",
@@ -80,3 +82,26 @@ def test_nobody_writes_to_the_terminal_through_a_name(name: str) -> None:
 @pytest.mark.parametrize("odd", [{"input_tokens": "12"}, {"input_tokens": True}, {"input_tokens": 1.5}])
 def test_a_counter_that_is_no_number_is_unknown(odd: dict[str, Any]) -> None:
     assert "input ? = ? in" in describe(1, REQUEST, {**RESPONSE, "usage": odd})
+
+
+def test_lines_of_a_short_while_are_told_together_and_none_is_lost() -> None:
+    told: list[tuple[str, object]] = []
+    lines = Lines(lambda text, extra: told.append((text, extra["client"])))
+
+    async def three_at_once_and_one_later() -> None:
+        for number in (1, 2, 3):
+            lines.add(f"#{number}", "client")
+        assert told == []
+        await asyncio.sleep(2 * live.PAUSE)
+        lines.add("#4", "other")
+        lines.flush()
+        await asyncio.sleep(2 * live.PAUSE)
+
+    asyncio.run(three_at_once_and_one_later())
+    assert told == [("#1\n#2\n#3", "client"), ("#4", "other")]
+
+
+def test_without_a_loop_a_line_is_told_at_once() -> None:
+    told: list[str] = []
+    Lines(lambda text, extra: told.append(text)).add("#1", None)
+    assert told == ["#1"]

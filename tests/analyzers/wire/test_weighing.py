@@ -83,7 +83,7 @@ def test_sessions_of_real_clients(path) -> None:  # type: ignore[no-untyped-def]
         assert dict(found.figures.fields) == request["expected"]["fields"]
 
 
-def test_known_messages_are_not_parsed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_known_messages_and_long_fields_are_not_parsed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[int] = []
     loads = orjson.loads
 
@@ -93,13 +93,18 @@ def test_known_messages_are_not_parsed_again(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(weighing.orjson, "loads", counted)
     weigher = Weigher(400)
+    sizes = []
     history = [{"role": "user", "content": f"{number} " + "x" * 1000} for number in range(100)]
     for turn in (98, 99, 100):
-        data = dump({"messages": history[:turn], "model": "m"})
-        weigher.weigh(data, len(data))
-    assert parsed[0] > 98_000
-    assert parsed[1] < 3_000
-    assert parsed[2] < 3_000
+        tools = [{"name": "t", "description": "d" * 50_000, "input_schema": {"messages": [1]}}]
+        data = dump({"system": "s" * 9_000, "messages": history[:turn], "model": "m", "tools": tools})
+        parsed.clear()
+        found = weigher.weigh(data, len(data))
+        sizes.append(sum(parsed))
+        same(found, data, 400)
+    assert sizes[0] > 150_000
+    assert sizes[1] < 3_000
+    assert sizes[2] < 3_000
 
 
 @pytest.mark.parametrize(
