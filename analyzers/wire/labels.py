@@ -7,6 +7,7 @@ label never quotes the text. Only the head of the text is looked at, so the cost
 from __future__ import annotations
 
 _HEAD = 2000
+_REMINDER_HEAD = 400
 _REMINDER = "<system-reminder>"
 
 # Looked for in the head of a system-reminder, in this order.
@@ -67,7 +68,7 @@ def describe_text(text: str) -> str | None:
         text = text[:_HEAD].lstrip()
         first = text[:1]
     if text.startswith(_REMINDER):
-        head = text[:_HEAD]
+        head = text[:_REMINDER_HEAD]
         for sign, label in _REMINDERS:
             if sign in head:
                 return f"system-reminder: {label}"

@@ -6,11 +6,10 @@ here, so that no caller can forget it: headers and queries go through the allow-
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, Any, Literal
 
 from analyzers.wire.encodings import decode
@@ -118,12 +117,12 @@ def _body(seen: SeenRequest, encoding: str | None, weigher: Weigher, key: bytes,
         found = weigher.weigh(data, len(raw))
     except NotJson as error:
         kept = {"unparsed": unparsed(raw, error.reason)}
-        return {"decoded_bytes": len(data), "fingerprint": fingerprint(raw, key)} | kept
+        return {"decoded_bytes": len(data), "fingerprint": fingerprint(sha256(raw).digest(), key)} | kept
     notes.extend(found.notes)
     fields = {folded_key(name, weigher.fold_over): amount for name, amount in found.figures.fields.items()}
     return {
         "decoded_bytes": len(data),
-        "fingerprint": fingerprint(found.digest if found.digest is not None and data is raw else raw, key),
+        "fingerprint": fingerprint(found.digest if data is raw and found.digest else sha256(raw).digest(), key),
         "model": found.model or requested_model(seen.path),
         "figures": {"fields": fields, "total": found.figures.total},
         "steps": found.figures.steps.as_dict(),
@@ -131,9 +130,9 @@ def _body(seen: SeenRequest, encoding: str | None, weigher: Weigher, key: bytes,
     }
 
 
-def fingerprint(content: bytes, key: bytes) -> str:
-    """A keyed hash: equal for equal bodies under one key, and of no use to who has not the key."""
-    return hmac.digest(key, content, "sha256")[:16].hex()
+def fingerprint(digest: bytes, key: bytes) -> str:
+    """A keyed hash of a body's digest: equal for equal bodies under one key, and of no use to who has not the key."""
+    return blake2b(digest, key=key, digest_size=16).hexdigest()
 
 
 def unparsed(raw: bytes, reason: str) -> Record:
@@ -196,24 +195,25 @@ def _answer(answer: Answer, error_header: str | None, fold_over: int) -> Record:
         "model": answer.model,
         "message_id": answer.message_id,
         "stop_reason": answer.stop_reason,
-        "usage": fold(answer.usage, fold_over),
     }
+    said: Record = {"usage": answer.usage}
     if answer.usage_start is not None:
-        record["usage_start"] = fold(answer.usage_start, fold_over)
+        said["usage_start"] = answer.usage_start
     if answer.usage_delta is not None:
-        record["usage_delta"] = fold(answer.usage_delta, fold_over)
+        said["usage_delta"] = answer.usage_delta
+    if answer.content is not None:
+        said["content"] = answer.content
+    if answer.rest:
+        said["rest"] = answer.rest
+    if answer.body is not None:
+        said["body"] = answer.body
+    record |= fold(said, fold_over)
     if answer.error is not None:
         kind = answer.error.type or error_header
         error = {"type": kind, "message": answer.error.message, "request_id": answer.error.request_id}
         record["error"] = fold(error, max(fold_over, ERROR_KEPT) if fold_over >= 0 else fold_over)
     if answer.events:
         record["events"] = answer.events
-    if answer.content is not None:
-        record["content"] = fold(answer.content, fold_over)
-    if answer.rest:
-        record["rest"] = fold(answer.rest, fold_over)
-    if answer.body is not None:
-        record["body"] = fold(answer.body, fold_over)
     return record
 
 

@@ -155,6 +155,8 @@ class EventDecoder:
 
     def _valid(self, line: bytes) -> bytes:
         """The line in valid UTF-8. ("Streams must be decoded using the UTF-8 decode algorithm", which replaces.)"""
+        if line.isascii():
+            return line
         try:
             line.decode("utf-8")
         except UnicodeDecodeError:

@@ -29,7 +29,8 @@ def test_size_after_folding_equals_size_before_in_every_unit(value: object, over
 
 @given(values)
 def test_what_was_not_folded_comes_back_identical(value: object) -> None:
-    assert dump(through(value, -1)) == dump(value)
+    data = {"input": value}  # where nothing is a credential
+    assert dump(through(data, -1)) == dump(data)
 
 
 @given(values, thresholds)
