@@ -17,7 +17,7 @@ from mitmproxy import connection, ctx, flow, http, version
 from mitmproxy.proxy.mode_specs import LocalMode, TransparentMode, TunMode, WireGuardMode
 
 from addon.journal import CaptureFile, Journal, Tally
-from addon.live import Lines, describe
+from addon.live import Lines
 from addon.settings import BYTES_PER_MB, Settings
 from addon.tap import RequestTap, ResponseTap
 from analyzers.wire.answer import Answer, AnswerReader
@@ -244,7 +244,7 @@ class InFlight:
             notes=exchange.notes,
         )
         self.journal.response(dump(record), exchange.file)
-        self._lines.add(describe(exchange.number, exchange.summary, record), flow.client_conn.peername)
+        self._lines.add(exchange.number, exchange.summary, record, flow.client_conn.peername)
 
     def _first_line(self, continues: str | None) -> bytes:
         settings = self.settings

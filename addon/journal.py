@@ -3,9 +3,9 @@
 A line is compressed, flushed and handed to the kernel by one ``os.write`` before the hook returns, so a killed process
 leaves everything it had accepted. There is no buffer of our own, no waiting and no fsync: a file is never shared
 (``O_EXCL``, a name of its own), and losing the last moments to a power cut is the price of not making the client wait
-for a disk. Compression is one zstd stream per file, window 32 MiB: each request repeats the one before, so a line costs what is
-new in it. Level 1: levels 2 and 3 save 2 % on recorded sessions for more time, and long-distance matching saves nothing
-for three times as much.
+for a disk. Compression is one zstd stream per file, window 32 MiB: each request repeats the one before, so a line costs
+what is new in it. Level 1: levels 2 and 3 save 2 % on recorded sessions for more time, and long-distance matching saves
+nothing for three times as much.
 
 Whatever fails (full disk, missing rights, a folder removed under a running proxy), nothing is raised to the caller: the
 record is counted as lost, one warning goes out, and a later record tries again with a new file; no line is appended

@@ -91,16 +91,18 @@ def _plain(text: object) -> str:
 
 class Lines:
     """Hands lines to the log, those of a short while together: a call costs mitmproxy more than most of our work, and
-    nobody reads faster."""
+    nobody reads faster. They are put into words then, too."""
 
     def __init__(self, tell: Callable[..., None]) -> None:
         self._tell = tell
-        self._waiting: list[str] = []
+        self._waiting: list[tuple[int | None, Mapping[str, Any], Mapping[str, Any]]] = []
         self._client: object = None
 
-    def add(self, line: str, client: object) -> None:
-        """``client``: who the line is about, for the log's own prefix."""
-        self._waiting.append(line)
+    def add(
+        self, number: int | None, request: Mapping[str, Any], response: Mapping[str, Any], client: object
+    ) -> None:
+        """One exchange, as ``describe`` takes it. ``client``: whose it was, for the log's own prefix."""
+        self._waiting.append((number, request, response))
         self._client = client
         if len(self._waiting) > 1:
             return
@@ -111,6 +113,6 @@ class Lines:
 
     def flush(self) -> None:
         """Tell what waits."""
-        lines, self._waiting = self._waiting, []
-        if lines:
-            self._tell("\n".join(lines), extra={"client": self._client})
+        waiting, self._waiting = self._waiting, []
+        if waiting:
+            self._tell("\n".join(describe(*exchange) for exchange in waiting), extra={"client": self._client})

@@ -9,6 +9,7 @@ Where the standard drops something, this says so instead: an event at the end wi
 JSON where a gateway failed to write `data:`, an event with a name and no data.
 """
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 
@@ -20,6 +21,7 @@ DEFAULT_LIMIT = 64 * 1024 * 1024
 _LINE = 64
 
 _BOM = b"\xef\xbb\xbf"
+_USUAL = re.compile(rb"event: ([a-z_]+)\ndata: ([^\r\n]*)\n\n")
 
 
 class Flaw(Enum):
@@ -61,6 +63,8 @@ class EventDecoder:
 
     def feed(self, chunk: bytes) -> list[Event]:
         """The events that this chunk completes."""
+        if not (self._held_size or self._lines or self._name or self._after_cr or self._size):
+            chunk = self._usual(chunk)
         if self._after_cr and chunk:  # a CR ended the last chunk: an LF now belongs to it
             self._after_cr = False
             chunk = chunk.removeprefix(b"\n")
@@ -82,6 +86,19 @@ class EventDecoder:
                 self._line(line)
             self._hold(unfinished)
         return self._taken()
+
+    def _usual(self, chunk: bytes) -> bytes:
+        """Takes whole events in the spelling that nearly all servers use, and gives back what follows them."""
+        at = 0
+        for found in _USUAL.finditer(chunk):
+            name, data = found.groups()
+            if found.start() != at or len(data) + _LINE > self._limit:
+                break
+            at = found.end()
+            self._events.append(Event(name.decode(), (self._valid(data),)))
+        if at:
+            self._first_line = False
+        return chunk[at:]
 
     def finish(self) -> list[Event]:
         """The event that the stream stopped in, if it did: the standard discards it, here it is flagged."""

@@ -90,18 +90,19 @@ def test_lines_of_a_short_while_are_told_together_and_none_is_lost() -> None:
 
     async def three_at_once_and_one_later() -> None:
         for number in (1, 2, 3):
-            lines.add(f"#{number}", "client")
+            lines.add(number, REQUEST, RESPONSE, "client")
         assert told == []
         await asyncio.sleep(2 * live.PAUSE)
-        lines.add("#4", "other")
+        lines.add(4, REQUEST, RESPONSE, "other")
         lines.flush()
         await asyncio.sleep(2 * live.PAUSE)
 
     asyncio.run(three_at_once_and_one_later())
-    assert told == [("#1\n#2\n#3", "client"), ("#4", "other")]
+    one, two, three, four = (describe(number, REQUEST, RESPONSE) for number in (1, 2, 3, 4))
+    assert told == [(f"{one}\n{two}\n{three}", "client"), (four, "other")]
 
 
 def test_without_a_loop_a_line_is_told_at_once() -> None:
     told: list[str] = []
-    Lines(lambda text, extra: told.append(text)).add("#1", None)
-    assert told == ["#1"]
+    Lines(lambda text, extra: told.append(text)).add(1, REQUEST, RESPONSE, None)
+    assert told == [describe(1, REQUEST, RESPONSE)]
