@@ -90,12 +90,13 @@ def request_record(seen: SeenRequest, weigher: Weigher, *, key: bytes, notes: It
         "decoded_bytes": None,
         "content_encoding": encoding,
         "fingerprint": None,
-        "model": requested_model(seen.path),
+        "model": None,
     }
     if seen.streamed:
         record["streamed"] = True
     found = list(notes)
     record |= _body(seen, encoding, weigher, key, found)
+    record["model"] = record["model"] or requested_model(seen.path)
     record["notes"] = [note_json(note) for note in found]
     if "body" in record:  # the longest member last, so that a line can be read by its head
         record["body"] = record.pop("body")
@@ -123,7 +124,7 @@ def _body(seen: SeenRequest, encoding: str | None, weigher: Weigher, key: bytes,
     return {
         "decoded_bytes": len(data),
         "fingerprint": fingerprint(found.digest if data is raw and found.digest else sha256(raw).digest(), key),
-        "model": found.model or requested_model(seen.path),
+        "model": found.model,
         "figures": {"fields": fields, "total": found.figures.total},
         "steps": found.figures.steps.as_dict(),
         "body": found.body,
