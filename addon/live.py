@@ -90,20 +90,18 @@ def _plain(text: object) -> str:
 
 
 class Lines:
-    """Hands lines to the log, those of a short while together: a call costs mitmproxy more than most of our work, and
-    nobody reads faster. They are put into words then, too."""
+    """Puts exchanges into words and into the log, those of a short while together and out of the traffic's way: a call
+    costs mitmproxy more than most of our work, and nobody reads faster."""
 
     def __init__(self, tell: Callable[..., None]) -> None:
         self._tell = tell
-        self._waiting: list[tuple[int | None, Mapping[str, Any], Mapping[str, Any]]] = []
-        self._client: object = None
+        self._waiting: list[tuple[int | None, Mapping[str, Any], Mapping[str, Any], object]] = []
 
     def add(
         self, number: int | None, request: Mapping[str, Any], response: Mapping[str, Any], client: object
     ) -> None:
         """One exchange, as ``describe`` takes it. ``client``: whose it was, for the log's own prefix."""
-        self._waiting.append((number, request, response))
-        self._client = client
+        self._waiting.append((number, request, response, client))
         if len(self._waiting) > 1:
             return
         try:
@@ -114,5 +112,5 @@ class Lines:
     def flush(self) -> None:
         """Tell what waits."""
         waiting, self._waiting = self._waiting, []
-        if waiting:
-            self._tell("\n".join(describe(*exchange) for exchange in waiting), extra={"client": self._client})
+        for number, request, response, client in waiting:
+            self._tell(describe(number, request, response), extra={"client": client})

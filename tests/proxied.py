@@ -76,6 +76,9 @@ class Wire:
         self.sock = sock
         self.rest = b""
 
+    def __del__(self) -> None:
+        self.sock.close()  # a connection that a test drops ends with it
+
     def send(self, data: bytes) -> None:
         self.sock.sendall(data)
 

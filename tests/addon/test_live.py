@@ -99,7 +99,7 @@ def test_lines_of_a_short_while_are_told_together_and_none_is_lost() -> None:
 
     asyncio.run(three_at_once_and_one_later())
     one, two, three, four = (describe(number, REQUEST, RESPONSE) for number in (1, 2, 3, 4))
-    assert told == [(f"{one}\n{two}\n{three}", "client"), (four, "other")]
+    assert told == [(one, "client"), (two, "client"), (three, "client"), (four, "other")]
 
 
 def test_without_a_loop_a_line_is_told_at_once() -> None:
