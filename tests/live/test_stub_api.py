@@ -8,6 +8,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import anthropic
@@ -47,11 +48,10 @@ def asked(client: anthropic.Anthropic, stub: str = "", *, stream: bool, **more: 
 
 def post(stub: StubApi, body: bytes, wish: str = "", **headers: str) -> tuple[http.client.HTTPResponse, bytes]:
     connection = http.client.HTTPConnection("127.0.0.1", stub.port, timeout=10)
-    connection.request("POST", "/v1/messages", body, {"x-stub": wish, **headers})
-    response = connection.getresponse()
-    data = response.read()
-    connection.close()
-    return response, data
+    with closing(connection):
+        connection.request("POST", "/v1/messages", body, {"x-stub": wish, **headers})
+        with closing(connection.getresponse()) as response:
+            return response, response.read()
 
 
 @pytest.mark.parametrize("stream", [True, False])
@@ -156,6 +156,7 @@ def test_a_held_stream_waits_between_the_first_and_the_second_event(stub: StubAp
     connection.sock.settimeout(0.2)
     with pytest.raises(TimeoutError):
         response.read1()
+    response.close()
     connection.close()
 
 
@@ -242,7 +243,8 @@ def test_chunked_requests_are_read(stub: StubApi) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", stub.port, timeout=10)
     body = json.dumps(QUESTION).encode()
     connection.request("POST", "/v1/messages", iter([body[:9], body[9:]]), encode_chunked=True)
-    assert connection.getresponse().status == 200
+    with closing(connection.getresponse()) as response:
+        assert response.status == 200
     assert stub.exchanges[-1].request.body == body
     connection.close()
 
@@ -265,7 +267,8 @@ def test_the_api_may_have_a_prefix_and_all_else_is_not_found(stub: StubApi) -> N
     ):
         connection = http.client.HTTPConnection("127.0.0.1", stub.port, timeout=10)
         connection.request("POST", path, json.dumps(QUESTION))
-        assert connection.getresponse().status == status
+        with closing(connection.getresponse()) as response:
+            assert response.status == status
         connection.close()
 
 
