@@ -32,6 +32,9 @@ KINDS = frozenset(("start", "request", "response", "note", "end"))
 PIECE = 512
 """Compressed bytes given to the library at once: where it meets damage, it forgets what it had made of those."""
 
+LINE_LIMIT = 384 * 1024 * 1024
+"""Bytes of one line; above that of the largest body the API takes, unfolded."""
+
 _ROUTES = frozenset(("messages", "count_tokens", "batches", "bedrock", "vertex", "other"))
 _ENDED = frozenset(("completed", "error", "unreachable", "client_gone", "upstream_cut", "proxy_stopped"))
 
@@ -51,6 +54,7 @@ class CaptureStream:
         self._begun = False
         self._rest = bytearray()
         self._searched = 0
+        self._oversized = False
         self._line = 0
         self._waiting: dict[str, tuple[int, Request]] = {}
         self._unknown: Counter[str] = Counter()
@@ -74,7 +78,7 @@ class CaptureStream:
         out = self._lines(self._sniffed) if self._sniffed else []
         self._sniffed = b""
         if not being_written:
-            if self._rest:
+            if self._rest or self._oversized:
                 self._problem(f"line {self._line + 1} is torn: the file was cut there, all before it was read")
             elif self._unzip is not None and not self._unzip.eof and not self.ended_in_order and not self._broken:
                 self._problem("the compressed file was cut: all whole lines before the cut were read")
@@ -115,10 +119,17 @@ class CaptureStream:
             self._line += 1
             line = bytes(rest[start:end])
             start = end + 1
-            if line.strip() and (exchange := self._record(line)) is not None:
+            if self._oversized:
+                self._oversized = False
+                self._problem(f"line {self._line} is longer than any record and was passed over")
+            elif line.strip() and (exchange := self._record(line)) is not None:
                 out.append(exchange)
         del rest[:start]
         self._searched = len(rest)
+        if len(rest) > LINE_LIMIT:  # no record is that long: leave it, and go on behind its end
+            self._oversized = True
+            rest.clear()
+            self._searched = 0
         return out
 
     def _record(self, line: bytes) -> Exchange | None:

@@ -36,3 +36,10 @@ def test_sizes_are_those_of_files_that_grow() -> None:
     assert four.raw > 1.9 * two.raw
     assert two.raw > two.plain > two.compressed > 0
     assert four.compressed < 1.5 * two.compressed
+
+
+def test_a_capture_grows_with_what_is_new_not_with_the_square_of_the_conversation() -> None:
+    fifty, hundred = written((50, 100))
+    assert hundred.raw > 3 * fifty.raw
+    assert hundred.compressed < 2.3 * fifty.compressed
+    assert hundred.compressed < 0.005 * hundred.raw

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzers.exchange import Exchange, Problem
+from analyzers.readers import captures
 from analyzers.readers.captures import CaptureStream
 from analyzers.sizes import request_ledger
 
@@ -152,3 +153,15 @@ def test_user_data_that_looks_like_a_marker_keeps_its_own_size() -> None:
     ledger = request_ledger(exchange.request)
     assert ledger is not None and ledger.closes
     assert ledger.fields[0].rows[0].size == 1 + len("_elidedtruechars9")
+
+
+def test_a_line_longer_than_any_record_is_left_out_without_being_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(captures, "LINE_LIMIT", 5_000)
+    stream = CaptureStream("f")
+    found = stream.feed(start())
+    for _ in range(50):
+        found += stream.feed(b"x" * 1_000)
+        assert len(stream._rest) <= 6_000
+    found += stream.feed(b"\n" + request("a", body()) + response("a") + end())
+    assert [exchange.ended for exchange in found] == ["completed"]
+    assert [str(problem) for problem in stream.problems] == ["f: line 2 is longer than any record and was passed over"]
