@@ -290,7 +290,7 @@ def how_it_ended(flow: http.HTTPFlow, head: http.Response | None, answer: Answer
 
 def _is_framed(head: http.Response, answer: Answer | None) -> bool:
     """Whether HTTP vouches for the whole body: its length was announced, and it is no stream with an end of its own."""
-    if answer is None:
+    if answer is None or head.status_code in (204, 304):  # RFC 9110: these have no body
         return True
     kind = head.headers.get("content-type", "").lower()
     has_end = "content-length" in head.headers or "transfer-encoding" in head.headers or head.is_http2

@@ -56,11 +56,22 @@ class Setup:
     options: tuple[str, ...] = ()
     """`name=value`, handed on to mitmdump's `--set`, each instead of ours of the same name."""
 
+    def server(self) -> tuple[str, str]:
+        """Scheme, host and port of the upstream, and the path that belongs into the client's base URL, since mitmproxy
+        takes none. Raises NotStarted when `upstream` is no address of a server."""
+        try:
+            parts = urlsplit(self.upstream)
+            usable = parts.scheme in ("http", "https") and parts.hostname and not parts.username and parts.port != 0
+        except ValueError:  # brackets without an end, a port beyond 65535
+            usable = False
+        if not usable or parts.query or parts.fragment:
+            raise NotStarted(f"--upstream {self.upstream!r} is not an address like {API}", 2)
+        return f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
+
     def arguments(self) -> list[str]:
         """The command line. Raises NotStarted when `upstream` is no address of a server."""
-        host = urlsplit(self.upstream).hostname
-        if urlsplit(self.upstream).scheme not in ("http", "https") or not host:
-            raise NotStarted(f"--upstream {self.upstream!r} is not an address like {API}", 2)
+        server, _ = self.server()
+        host = urlsplit(server).hostname or ""
         here = Path(__file__).resolve().parent
         # A shorter idle time-out than the client's own would end long answers that a direct connection lets finish.
         ours = ["connection_strategy=lazy", "flow_detail=0", "tcp_timeout=3600", f"capture_dir={self.captures}"]
@@ -68,7 +79,7 @@ class Setup:
             pattern = host.replace(".", r"\.")
             ours.append(rf"allow_hosts=^{pattern}(:\d+)?$")
         scripts = ["-s", str(here / "capture.py"), "-s", str(here / "ready.py")]
-        mode = "regular" if self.forward else f"reverse:{self.upstream}"
+        mode = "regular" if self.forward else f"reverse:{server}"
         given = {option.partition("=")[0] for option in self.options}
         # mitmproxy takes a text option only once.
         options = [option for option in ours if option.partition("=")[0] not in given] + list(self.options)
@@ -115,11 +126,12 @@ class Proxy:
 
 def start(setup: Setup) -> Proxy:
     """Starts mitmdump and returns when it listens. Its output goes where ours goes. Raises NotStarted."""
+    arguments = setup.arguments()
     with tempfile.TemporaryDirectory(prefix="weighbridge-") as folder:
         ready = Path(folder, "ready")
         told = {"WEIGHBRIDGE_READY": str(ready), "WEIGHBRIDGE_PARENT": str(os.getpid())}
         environment = {**os.environ, **told, "PYTHONUNBUFFERED": "1"}
-        process = subprocess.Popen(setup.arguments(), env=environment, stdin=subprocess.DEVNULL)
+        process = subprocess.Popen(arguments, env=environment, stdin=subprocess.DEVNULL)
         try:
             address = _address(process, ready)
         except BaseException:
@@ -153,6 +165,8 @@ def _address(process: subprocess.Popen[bytes], ready: Path) -> str:
 def free_port(wanted: int | None) -> int:
     """`wanted`, or the first free port from 8080 on when it is None. Raises NotStarted when it is in use."""
     if wanted is not None:
+        if not 0 <= wanted <= 65535:
+            raise NotStarted(f"--port {wanted} is no port: choose one from 1 to 65535, or none at all", 2)
         if wanted and not _is_free(wanted):
             raise NotStarted(f"port {wanted} of {HOST} is in use: choose another one with --port, or none at all", 2)
         return wanted
@@ -174,7 +188,7 @@ def _is_free(port: int) -> bool:
 def exports(proxy: Proxy) -> list[str]:
     """What to run in the client's shell, first the line to run and then, as comments, what else there is to know."""
     if not proxy.setup.forward:
-        return [f"export ANTHROPIC_BASE_URL={proxy.url}"]
+        return [f"export ANTHROPIC_BASE_URL={shlex.quote(proxy.url + proxy.setup.server()[1])}"]
     folder = next(
         (text.partition("=")[2] for text in proxy.setup.options[::-1] if text.startswith("confdir=")), "~/.mitmproxy"
     )

@@ -260,7 +260,7 @@ def _may_be_events(response: http.Response) -> bool:
     return not kind or "event" in kind or "content-length" not in response.headers
 
 
-_WORD: Final = re.compile(r"v\d\w{0,8}|[a-zA-Z][a-zA-Z_.:-]{0,31}")
+_WORD: Final = re.compile(r"v\d[a-z0-9]{0,8}|[a-z][a-z_-]{0,19}")
 
 
 def _kind(request: http.Request) -> str:

@@ -7,8 +7,8 @@ requests and answers.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from urllib.parse import unquote_plus
 
 # fmt: off
 KEPT = frozenset((
@@ -26,6 +26,10 @@ KEPT = frozenset((
 ))
 # fmt: on
 KEPT_PREFIXES = ("x-stainless-", "anthropic-ratelimit-", "anthropic-priority-", "anthropic-fast-")
+_PAIRS = re.compile("[&;]")
+_NAME = re.compile(r"[A-Za-z0-9_.\-]{1,40}")
+_VALUE = re.compile(r"[A-Za-z0-9_.\-]{0,64}")
+_USER_INFO = re.compile(r"//[^/]*@")
 KEPT_PARAMETERS = frozenset(("beta", "api-version", "alt", "limit", "after_id", "before_id"))
 
 
@@ -48,9 +52,19 @@ def keep(headers: Iterable[tuple[str, str]]) -> tuple[dict[str, str | list[str]]
 
 
 def keep_query(query: str) -> str:
-    """A query with only the harmless values left: ``beta=true&key=…``."""
+    """A query with only the harmless values left: ``beta=true&key=…``. What has no name, or an odd one, is left out."""
     out = []
-    for pair in query.split("&") if query else ():
-        name, equals, _ = pair.partition("=")
-        out.append(pair if unquote_plus(name) in KEPT_PARAMETERS or not equals else f"{name}=…")
+    for pair in _PAIRS.split(query) if query else ():
+        name, equals, value = pair.partition("=")
+        if not _NAME.fullmatch(name):
+            out.append("…" if pair else "")
+        elif name in KEPT_PARAMETERS and _VALUE.fullmatch(value):
+            out.append(pair)
+        else:
+            out.append(f"{name}=…" if equals else "…")
     return "&".join(out)
+
+
+def keep_path(path: str) -> str:
+    """A path without user info before a host in it, and without what follows a ``#``."""
+    return _USER_INFO.sub("//…@", path.partition("#")[0])

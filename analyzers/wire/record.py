@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from analyzers.wire.encodings import decode
 from analyzers.wire.fold import fold, folded_key
-from analyzers.wire.headers import keep, keep_query
+from analyzers.wire.headers import keep, keep_path, keep_query
 from analyzers.wire.jsontext import NotJson
 from analyzers.wire.note import Note
 from analyzers.wire.routes import Route, requested_model
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from analyzers.wire.answer import Answer
 
 FORMAT = 1
-BODY_LIMIT = 256 * 1024 * 1024
-"""Bytes of a decoded request body that are looked at; the API's own limit is 256 MB for batches."""
+BODY_LIMIT = 64 * 1024 * 1024
+"""Bytes that a compressed request body may decode to and still be looked at: twice the API's limit of a request."""
 
 ERROR_KEPT = 400
 """Characters of an error's message that stay readable at any threshold: it is the API's sentence and what support
@@ -81,7 +81,7 @@ def request_record(seen: SeenRequest, weigher: Weigher, *, key: bytes, notes: It
         "scheme": seen.scheme,
         "host": seen.host,
         "port": seen.port,
-        "path": path,
+        "path": keep_path(path),
         "query": keep_query(query),
         "route": seen.route,
         "headers": kept,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from analyzers.wire.headers import keep, keep_query
+from analyzers.wire.headers import keep, keep_path, keep_query
 
 
 @pytest.mark.parametrize(
@@ -45,11 +45,28 @@ def test_what_support_and_session_grouping_need_is_kept(name: str) -> None:
         ("beta=true", "beta=true"),
         ("beta=true&key=AIzaSecret", "beta=true&key=…"),
         ("api_key=s&api-version=2024", "api_key=…&api-version=2024"),
-        ("%6Bey=s", "%6Bey=…"),
-        ("flag", "flag"),
+        ("%6Bey=s", "…"),
+        ("secret-without-a-name", "…"),
         ("", ""),
         ("key=a=b&&x=", "key=…&&x=…"),
+        ("beta=true;key=s", "beta=true&key=…"),
+        ("beta=true%26key=s", "beta=…"),
+        ("https://x:s@h/", "…"),
+        ("beta=" + "s" * 65, "beta=…"),
     ],
 )
 def test_a_query_keeps_its_names_and_only_harmless_values(query: str, kept: str) -> None:
     assert keep_query(query) == kept
+
+
+@pytest.mark.parametrize(
+    ("path", "kept"),
+    [
+        ("/v1/messages", "/v1/messages"),
+        ("/v1/messages#secret", "/v1/messages"),
+        ("//user:secret@host/v1/messages", "//…@host/v1/messages"),
+        ("/v1/projects/p/models/claude-x@20251101:rawPredict", "/v1/projects/p/models/claude-x@20251101:rawPredict"),
+    ],
+)
+def test_a_path_is_kept_without_user_info_and_fragment(path: str, kept: str) -> None:
+    assert keep_path(path) == kept
