@@ -32,6 +32,10 @@ def record(out: Path | None = None, *, plain: bool = False) -> Path:
     """
     client_of = _client_maker()
     folder = out or Path(tempfile.mkdtemp(prefix="weighbridge-demo-"))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Unavailable(f"{folder} cannot be used ({error.strerror}): name another folder with --out") from None
     before = set(folder.glob("*.jsonl*"))
     with running(StubApi(reply=_answer)) as stub, tempfile.TemporaryDirectory(prefix="weighbridge-") as confdir:
         # A configuration of its own: neither does the user's change the demo, nor the demo add to the user's.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass, field
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -138,8 +139,19 @@ def run() -> None:
 
 
 def run_app(target: typer.Typer) -> None:
+    """Runs a command line whose output may go anywhere: what a terminal cannot show is escaped, and a pipe whose reader
+    has gone is no failure."""
+    if sys.stdout is None:  # closed by whoever started this
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - as long as the process
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         target()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(0) from None
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is not tried again at the exit
+        if isinstance(error, BrokenPipeError):
+            raise SystemExit(0) from None
+        Failure(f"the output cannot be written ({error.strerror or error})", 1)
+        raise SystemExit(1) from None

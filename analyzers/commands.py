@@ -6,6 +6,7 @@ mistake in the command, 3 when nothing could be read.
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Sequence
@@ -48,12 +49,9 @@ def list_all(given: Sequence[str], unit: str, as_json: bool, check: bool) -> Non
 
 def follow(given: Sequence[str], unit: str, as_json: bool) -> None:
     """One line per exchange, those that are there and then each as it ends, for ever."""
-    try:
-        for row in follow_folders(given, _unit(unit), lambda problem: _report([problem])):
-            text = orjson.dumps(row.as_json()).decode() if as_json else "  ".join(filter(None, tables.list_cells(row)))
-            print(text, flush=True)
-    except NoSuchSource as error:
-        raise Failure(str(error), 3) from None
+    for row in follow_folders(given, _unit(unit), lambda problem: _report([problem])):
+        text = json.dumps(row.as_json()) if as_json else "  ".join(filter(None, tables.list_cells(row)))
+        print(text, flush=True)
 
 
 def show(given: Sequence[str], n: int, unit: str, as_json: bool, every: bool, check: bool) -> None:
@@ -129,8 +127,12 @@ def _unit(name: str) -> Unit:
 
 
 def print_json(value: Any) -> None:
-    """JSON on standard output, indented."""
-    sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode() + "\n")
+    """JSON on standard output, indented; text that is no UTF-8, and numbers of any length, as JSON allows them."""
+    try:
+        text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode()
+    except TypeError:
+        text = json.dumps(value, indent=2)
+    sys.stdout.write(text + "\n")
 
 
 def _report(problems: Sequence[Problem]) -> None:

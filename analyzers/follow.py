@@ -39,7 +39,8 @@ class Follower:
     def look(self) -> list[Exchange]:
         """The exchanges that ended since the last look, in time order."""
         ended: list[Exchange] = []
-        for path in Sources(self.paths).files:
+        there = [path for path in self.paths if Path(path).expanduser().exists()]
+        for path in Sources(there).files:
             try:
                 ended += self._more(path)
             except OSError as error:
@@ -70,16 +71,16 @@ class Follower:
 
 
 def follow_folders(paths: Sequence[str], unit: Unit, report: Callable[[Problem], None]) -> Iterator[Summary]:
-    """Summaries of exchanges, for ever: first those that are there, then each as it ends. Raises NoSuchSource when a
-    path never existed."""
+    """Summaries of exchanges, for ever: first those that are there, then each as it ends. What does not exist yet is
+    waited for: a recorder makes its folder with the first record."""
     for path in paths:
         if path == "-":
             report(Problem("standard input", "cannot be followed; name a folder"))
-    follower = Follower(
-        [path for path in paths if path != "-" and Path(path).expanduser().exists()] or Sources(paths).files, report
-    )
+        elif not Path(path).expanduser().exists():
+            report(Problem(path, "does not exist yet; waiting for it"))
+    follower = Follower([path for path in paths if path != "-"], report)
     n = 0
-    while True:
+    while follower.paths:
         for exchange in follower.look():
             n += 1
             yield summarise(exchange, n, unit)

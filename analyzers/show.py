@@ -94,6 +94,7 @@ def print_shown(exchange: Exchange, row: Summary, ledger: Ledger | None, most: i
     response = exchange.response
     if response is not None and response.error is not None:
         error = response.error
-        lines.append(f"error: {safe(f'{error.type}: {error.message}')} ({row.request_id or 'no request id'})")
+        said = f"{error.type or tables.UNKNOWN}: {error.message or tables.UNKNOWN}"
+        lines.append(f"error: {safe(said)} ({safe(row.request_id or 'no request id')})")
     lines += [tables.note_line(note) for note in notes(exchange)]
     tables.draw(*lines)

@@ -25,6 +25,7 @@ from analyzers.wire.note import Note
 
 UNKNOWN = "?"
 _BETWEEN = "   "
+_LONGEST_NAME = 120
 
 STEP_WORDS = {
     "characters": "characters of content",
@@ -94,6 +95,13 @@ def draw(*things: Grid | Text | str) -> None:
         print("\n".join(thing.plain()) if isinstance(thing, Grid) else str(thing))
 
 
+def name_of(text: str) -> str:
+    """A name from the traffic, safe to show and not longer than a line."""
+    if len(text) > _LONGEST_NAME:
+        text = f"{text[: _LONGEST_NAME - 20]}… ({len(text):,} characters)"
+    return safe(text)
+
+
 def count(value: int | None) -> str:
     return UNKNOWN if value is None else f"{value:,}"
 
@@ -114,7 +122,7 @@ def grid(*columns: str, left: Iterable[int] = (0,)) -> Grid:
 def shares(fields: Sequence[tuple[str, float]], limit: int = 3) -> str:
     """The largest fields in percent: ``tools 87 messages 12``."""
     largest = sorted(fields, key=lambda item: -item[1])[:limit]
-    return " ".join(f"{safe(name) or 'body'} {share:.0f}%" for name, share in largest if share >= 0.5)
+    return " ".join(f"{name_of(name) or 'body'} {share:.0f}%" for name, share in largest if share >= 0.5)
 
 
 def summary_shares(row: Summary) -> str:
@@ -174,7 +182,7 @@ def list_cells(row: Summary) -> tuple[str, ...]:
         str(row.n),
         clock(row.time),
         row.route or UNKNOWN,
-        safe(model),
+        name_of(model),
         sized,
         count(row.chars),
         input_sum(row),
@@ -187,7 +195,7 @@ def field_table(ledger: Ledger) -> Grid:
     """Fields, largest first, with their share of the total."""
     drawn = grid("field", ledger.unit, "share")
     for field in sorted(ledger.fields, key=lambda field: -field.size):
-        drawn.add(safe(field.name) or "(body)", count(field.size), percent(share_of(field.size, ledger.total)))
+        drawn.add(name_of(field.name) or "(body)", count(field.size), percent(share_of(field.size, ledger.total)))
     drawn.add("total", count(ledger.total), "", total=True)
     return drawn
 
@@ -201,12 +209,12 @@ def block_table(fields: Iterable[FieldSize], unit: str, most: int | None) -> Gri
             continue
         if drawn.rows:
             drawn.gap()
-        name = safe(field.name)
+        name = name_of(field.name)
         hidden = _too_many(field, most)
         for row in field.rows:
             if row.row.path not in hidden:
-                what = safe(row.row.what or row.row.type)
-                drawn.add(safe(row.row.path), count(row.size), ", ".join(row.classes), what)
+                what = name_of(row.row.what or row.row.type)
+                drawn.add(name_of(row.row.path), count(row.size), ", ".join(row.classes), what)
         if hidden:
             drawn.add(f"{name}: {len(hidden)} shorter rows", count(sum(hidden.values())), "", "--all shows each")
         drawn.add(f"{name}: structure", count(field.structure), "", "keys, roles, types, ids, cache_control")
@@ -234,7 +242,7 @@ def wire_table(ledger: Ledger) -> Grid:
 
 def difference(found: Difference) -> str:
     """The line of two measurements that do not meet."""
-    place = safe(found.place)
+    place = name_of(found.place)
     return f"DOES NOT CLOSE: {place} measured {found.measured:,}, must be {found.recorded:,} ({found.against})"
 
 
@@ -253,9 +261,8 @@ def usage_line(row: Summary) -> str:
 
 def heading(row: Summary, exchange: Exchange) -> str:
     """What the exchange was: number, time, route, models, ending."""
-    asked = (
-        f" (asked for {safe(row.model_requested)})" if row.model_requested and row.model_requested != row.model else ""
-    )
-    served = safe(row.model) if row.model else "model unknown"
+    other = row.model_requested if row.model_requested != row.model else None
+    asked = f" (asked for {name_of(other)})" if other else ""
+    served = name_of(row.model) if row.model else "model unknown"
     return f"#{row.n}  {clock(row.time)} UTC  {row.route or UNKNOWN}  {served}{asked}  {ending(row)}"
 

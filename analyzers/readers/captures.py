@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from analyzers.exchange import Exchange, Problem, Request, Response
@@ -150,17 +150,18 @@ class CaptureStream:
                 self._end(record)
             elif kind != "note":
                 self._unknown[str(kind)[:40]] += 1
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            lacks = f"{type(error).__name__}: {error}"
-            self._problem(f"line {self._line}: a {kind} line without what it must have ({lacks}) was passed over")
+        except KeyError as error:
+            self._problem(f"line {self._line}: a {kind} line without {error} was passed over")
+        except (TypeError, ValueError, AttributeError, OverflowError, OSError):
+            self._problem(f"line {self._line}: a {kind} line with a member of the wrong kind was passed over")
         return None
 
     def _answered(self, record: dict[str, Any]) -> Exchange:
-        line, request = self._waiting.pop(str(record["id"]), (self._line, None))
-        ended = record["ended"]
+        name, ended, response = str(record["id"]), record["ended"], read_response(record)
         if ended not in _ENDED:
-            raise ValueError(f"unknown ending {ended!r:.40}")
-        return Exchange(request, read_response(record), ended, f"{self.place}:{line}")
+            raise ValueError(ended)
+        line, request = self._waiting.pop(name, (self._line, None))
+        return Exchange(request, response, ended, f"{self.place}:{line}")
 
     def _start(self, record: dict[str, Any]) -> None:
         if record["format"] != FORMAT:
@@ -191,7 +192,7 @@ def read_request(record: dict[str, Any]) -> Request:
     if "body" in record:
         body, more = unfold(record["body"])
         notes += more
-    figures = record.get("figures") or {}
+    fields, total = _figures(record.get("figures") or {})
     unparsed = record.get("unparsed")
     reason = str(unparsed["reason"]) if unparsed else None if "body" in record else "a request without a body"
     route = record["route"]
@@ -210,8 +211,8 @@ def read_request(record: dict[str, Any]) -> Request:
         content_encoding=record.get("content_encoding"),
         fingerprint=record.get("fingerprint"),
         reason=reason,
-        recorded=figures.get("fields"),
-        recorded_total=figures.get("total"),
+        recorded=fields,
+        recorded_total=total,
         steps=WireSteps.from_json(record.get("steps")),
         notes=tuple(notes),
     )
@@ -229,12 +230,12 @@ def read_response(record: dict[str, Any]) -> Response:
         notes += usage_notes
     error = record.get("error")
     return Response(
-        status=record["status"],
+        status=_count(record["status"]),
         time=_seconds(record["time"]),
         headers=dict(record.get("headers") or {}),
-        model=record.get("model"),
-        message_id=record.get("message_id"),
-        stop_reason=record.get("stop_reason"),
+        model=_text(record.get("model")),
+        message_id=_text(record.get("message_id")),
+        stop_reason=_text(record.get("stop_reason")),
         usage=usage,
         usage_raw=raw,
         content=content,
@@ -267,8 +268,27 @@ def _notes(record: dict[str, Any]) -> list[Note]:
     ]
 
 
+def _figures(figures: dict[str, Any]) -> tuple[dict[str, int] | None, int | None]:
+    """Recorded characters by field, and their sum; None when they were not taken. Raises ValueError on others."""
+    fields, total = figures.get("fields"), figures.get("total")
+    if fields is None and total is None:
+        return None, None
+    if type(fields) is not dict or type(total) is not int or not all(type(amount) is int for amount in fields.values()):
+        raise ValueError
+    return fields, total
+
+
+def _text(value: Any) -> str | None:
+    if value is not None and type(value) is not str:
+        raise ValueError
+    return value
+
+
 def _seconds(text: str) -> float:
-    return datetime.fromisoformat(text).timestamp()
+    """Seconds since the epoch. Raises ValueError for what is no time that can be shown in UTC."""
+    moment = datetime.fromisoformat(text).timestamp()
+    datetime.fromtimestamp(moment, UTC)
+    return moment
 
 
 def _count(value: Any) -> int | None:

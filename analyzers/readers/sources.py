@@ -65,7 +65,7 @@ class Sources:
             return
         if self._standard_input is None:
             self._standard_input = TemporaryFile()  # noqa: SIM115 - it lives as long as the sources
-            while chunk := sys.stdin.buffer.read(CHUNK):
+            while sys.stdin is not None and (chunk := sys.stdin.buffer.read(CHUNK)):
                 self._standard_input.write(chunk)
         self._standard_input.seek(0)
         yield self._standard_input

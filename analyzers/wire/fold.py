@@ -38,6 +38,8 @@ IDENTIFYING = frozenset((
 ))
 # fmt: on
 CREDENTIALS = frozenset({"authorization_token", "fallback_credit_token"})
+SERVERS = "mcp_servers"
+_SENSITIVE = CREDENTIALS | {SERVERS}
 _TELLING = frozenset({"data", "signature", "encrypted_content", "encrypted_stdout", "encrypted_index"})
 USER_DATA = frozenset({"input", "input_schema", "input_examples", "schema"})
 
@@ -144,7 +146,7 @@ def _walk(root: Json, over: int, *, careful: bool = False) -> tuple[Json, Weight
         for key, member in members:
             kind = type(member)
             if kind is str:
-                if len(member) <= limit or (place is _API and key in IDENTIFYING):
+                if len(member) <= limit or (place is not _USER and key in IDENTIFYING):
                     keep(member)
                     continue
                 marker = _told(key, member, source) if key in _TELLING else _marker(member, describe_text(member))
@@ -156,7 +158,7 @@ def _walk(root: Json, over: int, *, careful: bool = False) -> tuple[Json, Weight
                 target[key if names is None else names[key]] = marker
             elif kind is dict or kind is list:
                 target[key if names is None else names[key]] = child = member.copy()
-                stack.append((member, child, _BELOW.get(key, place) if place is _API else place))
+                stack.append((member, child, _BELOW.get(key, place) if place is _API or place is _SERVERS else place))
             else:
                 others += scalar_chars(member)
         if careful and place is not _USER:
@@ -179,15 +181,24 @@ def _walk(root: Json, over: int, *, careful: bool = False) -> tuple[Json, Weight
 
 def _needs_care(keys: list[str]) -> bool:
     """Whether any of these keys is long, may look like a marker, or is a credential's."""
-    return bool(keys) and (max(map(len, keys)) > KEY_MIN or MARK in "".join(keys) or not CREDENTIALS.isdisjoint(keys))
+    return bool(keys) and (max(map(len, keys)) > KEY_MIN or MARK in "".join(keys) or not _SENSITIVE.isdisjoint(keys))
 
 
 def _mask(source: Json, target: Json, names: dict[str, str] | None, place: _Place) -> None:
     """Replaces the credentials among the strings of one container."""
     members: Iterable[tuple[Any, Json]] = source.items() if type(source) is dict else enumerate(source)
     for key, member in members:
-        if type(member) is str and (key in CREDENTIALS if place is _API else key != "mode"):
+        if type(member) is str and _is_secret(key, member, place):
             target[key if names is None else names[key]] = _credential(member)
+
+
+def _is_secret(key: str | int, text: str, place: _Place) -> bool:
+    """Whether a string is a credential by its place, or an address of a server that may hold one."""
+    if place is _SECRET:
+        return key != "mode"
+    if place is _SERVERS:
+        return str(key).lower() in CREDENTIALS or (key not in ("type", "name") and ("@" in text or "?" in text))
+    return key in _SENSITIVE
 
 
 def _renamed(source: dict[str, Json], target: dict[str, Json], limit: int) -> dict[str, str] | None:
@@ -201,17 +212,19 @@ def _renamed(source: dict[str, Json], target: dict[str, Json], limit: int) -> di
 
 
 class _Place(Enum):
-    """Whose names the keys here are: the API's, the user's, or the API's inside a credential object."""
+    """Whose names the keys here are: the API's, the user's, or the API's inside a credential or a list of servers."""
 
     API = 1
     USER = 2
     SECRET = 3
+    SERVERS = 4
 
 
-_API, _USER, _SECRET = _Place
+_API, _USER, _SECRET, _SERVERS = _Place
 
 
 _BELOW: dict[Any, _Place] = dict.fromkeys(USER_DATA, _USER) | dict.fromkeys(CREDENTIALS, _SECRET)
+_BELOW[SERVERS] = _SERVERS
 
 
 def _told(key: str, text: str, parent: dict[str, Json]) -> dict[str, Any]:

@@ -99,3 +99,35 @@ def test_the_first_free_port_is_taken_when_none_is_asked_for(monkeypatch: pytest
 def test_a_port_that_does_not_exist_is_no_free_port() -> None:
     with pytest.raises(NotStarted):
         launch.free_port(70_000)
+
+
+@pytest.mark.parametrize(
+    ("upstream", "server", "path"),
+    [
+        ("https://api.anthropic.com", "https://api.anthropic.com", ""),
+        ("https://gateway.example/anthropic", "https://gateway.example", "/anthropic"),
+        ("http://127.0.0.1:8000/a/b/", "http://127.0.0.1:8000", "/a/b"),
+    ],
+)
+def test_the_path_of_an_upstream_goes_to_the_client(upstream: str, server: str, path: str) -> None:
+    setup = Setup(Path("captures"), upstream)
+    assert setup.server() == (server, path)
+    assert f"reverse:{server}" in setup.arguments()
+    assert launch.exports(Proxy(Mock(), "http://127.0.0.1:1", setup)) == [
+        f"export ANTHROPIC_BASE_URL=http://127.0.0.1:1{path}"
+    ]
+
+
+@pytest.mark.parametrize(
+    "upstream", ["http://[::1", "http://h:99999", "ftp://h", "h", "", "http://u:p@h", "http://h/?x=1", "http://"]
+)
+def test_what_is_no_address_of_a_server_is_one_sentence(upstream: str) -> None:
+    with pytest.raises(NotStarted, match="is not an address like https://api.anthropic.com") as caught:
+        Setup(Path("captures"), upstream).arguments()
+    assert caught.value.code == 2
+
+
+@pytest.mark.parametrize("port", [-1, 65536, 99999])
+def test_a_number_that_is_no_port(port: int) -> None:
+    with pytest.raises(NotStarted, match="is no port"):
+        launch.free_port(port)

@@ -14,6 +14,7 @@ from json_values import DATA
 from typer.testing import CliRunner
 
 from analyzers.cli import app
+from analyzers.wire.jsontext import Number
 
 EXPECTED = json.loads((DATA / "published-request.expected.json").read_text())
 PUBLISHED = str(DATA / "published-request.json")
@@ -239,5 +240,68 @@ def test_follow_prints_each_exchange_as_it_ends(tmp_path: Path) -> None:
             assert (second["n"], second["ended"]) == (2, "completed")
             written(tmp_path, "b.jsonl.zst", start(), request("c", body()), response("c", ended="client_gone"))
             assert json.loads(followed.stdout.readline())["ended"] == "client_gone"
+        finally:
+            followed.terminate()
+
+
+def test_text_that_is_no_utf8_and_endless_numbers_are_printed_as_json_allows_them(tmp_path: Path) -> None:
+    raw = b'{"model":"\\ud800","messages":[{"role":"user","content":"\\udfff"}],"\\udc00":1}'
+    written(
+        tmp_path,
+        "a.jsonl",
+        start(),
+        request("a", raw),
+        response("a", usage={"input_tokens": Number("1" + "0" * 30)}),
+        end(),
+    )
+    written(tmp_path, "b.jsonl", start(), request("b", raw), response("b", model="\ud800"), end())
+    rows = as_json("list", "--captures", str(tmp_path))
+    assert [row["model_requested"] for row in rows] == ["\ud800", "\ud800"]
+    assert as_json("show", "2", "--captures", str(tmp_path))["model"] == "\ud800"
+
+
+def test_a_name_of_any_length_takes_one_line(tmp_path: Path) -> None:
+    place = tmp_path / "a.json"
+    place.write_text(json.dumps({"k" * 100_000: 1, "messages": []}))
+    for arguments in (("list",), ("show", "1")):
+        assert len(run(*arguments, "--captures", str(place))) < 4_000
+    assert "(100,000 characters)" in run("show", "1", "--captures", str(place))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no such device here")
+def test_output_that_cannot_be_written_is_one_sentence(session: str) -> None:
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(command("list", "--captures", session), stdout=full, stderr=subprocess.PIPE, text=True)
+    assert result.returncode == 1
+    assert "the output cannot be written (No space left on device)" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_terminal_that_knows_little_gets_escapes(tmp_path: Path) -> None:
+    raw = json.dumps({"tools": [{"name": "wägen 🙂"}], "messages": []}, ensure_ascii=False).encode()
+    written(tmp_path, "a.jsonl", start(), request("a", raw), response("a", usage={"input_tokens": 1}), end())
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    arguments = command("show", "1", "--captures", str(tmp_path))
+    result = subprocess.run(arguments, capture_output=True, text=True, env=environment, check=True)
+    assert "\\u" in result.stdout or "\\x" in result.stdout
+
+
+def test_closed_streams_are_no_traceback(session: str) -> None:
+    shell = (
+        f"{' '.join(command('list', '--captures', session))} >&-; {' '.join(command('list', '--captures', '-'))} <&-"
+    )
+    result = subprocess.run(["sh", "-c", shell], capture_output=True, text=True)
+    assert "Traceback" not in result.stderr
+
+
+def test_follow_waits_for_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
+    arguments = command("list", "--follow", "--json", "--captures", str(tmp_path / "later"))
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as followed:
+        assert followed.stdout is not None and followed.stderr is not None
+        try:
+            assert b"waiting for it" in followed.stderr.readline()
+            written(tmp_path / "later", "a.jsonl", start(), request("a", body()), response("a"))
+            assert json.loads(followed.stdout.readline())["n"] == 1
         finally:
             followed.terminate()

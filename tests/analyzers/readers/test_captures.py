@@ -12,6 +12,7 @@ from analyzers.exchange import Exchange, Problem
 from analyzers.readers import captures
 from analyzers.readers.captures import CaptureStream
 from analyzers.sizes import request_ledger
+from analyzers.wire.jsontext import dump, parse
 
 LINES = [start(), request("a", body()), request("b", body("x" * 900)), response("b"), response("a"), end()]
 
@@ -95,8 +96,9 @@ def test_damaged_compressed_data_ends_the_file_with_its_place() -> None:
     ("line", "reason"),
     [
         (b"{broken\n", "not readable"),
-        (b'{"kind":"request","id":"z"}\n', "without what it must have"),
-        (b'{"kind":"response","id":"a","ended":"exploded"}\n', "without what it must have"),
+        (b'{"kind":"request","id":"z"}\n', "a request line without 'route' was passed over"),
+        (b'{"kind":"response","id":"zz","ended":"exploded"}\n', "a response line without"),
+        (b'{"kind":"response","ended":"completed"}\n', "without 'id'"),
         (b'{"kind":"weather"}\n', "unknown kind 'weather'"),
         (b"[1]\n", "unknown kind 'None'"),
         (b'{"kind":"start","format":99}\n', "capture format 99"),
@@ -165,3 +167,36 @@ def test_a_line_longer_than_any_record_is_left_out_without_being_kept(monkeypatc
     found += stream.feed(b"\n" + request("a", body()) + response("a") + end())
     assert [exchange.ended for exchange in found] == ["completed"]
     assert [str(problem) for problem in stream.problems] == ["f: line 2 is longer than any record and was passed over"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("figures", {"fields": 5, "total": 1}),
+        ("figures", {"fields": {"a": "b"}, "total": 1}),
+        ("figures", {"fields": {"a": 1}, "total": "x"}),
+        ("figures", [1]),
+        ("time", "0001-01-01T00:00:00+14:00"),
+        ("time", "9999-12-31T23:59:59.999999-14:00"),
+        ("time", "1e9"),
+        ("time", 5),
+        ("notes", 7),
+        ("notes", [7]),
+        ("unparsed", "x"),
+        ("headers", 3),
+    ],
+)
+def test_a_request_line_with_a_member_of_the_wrong_kind_costs_that_line_only(name: str, value: object) -> None:
+    line = parse(LINES[1]).value | {"id": "odd", name: value}
+    exchanges, problems = read(b"".join([LINES[0], dump(line) + b"\n", *LINES[1:]]))
+    assert len(exchanges) == 2
+    assert [str(problem) for problem in problems] == [
+        "f: line 2: a request line with a member of the wrong kind was passed over"
+    ]
+
+
+@pytest.mark.parametrize(("name", "value"), [("model", 5), ("model", ["x"]), ("error", 3), ("usage", 4), ("time", "x")])
+def test_an_answer_with_a_member_of_the_wrong_kind_leaves_its_request_unanswered(name: str, value: object) -> None:
+    line = parse(LINES[4]).value | {name: value}
+    exchanges, _ = read(b"".join([*LINES[:4], dump(line) + b"\n", LINES[5]]))
+    assert sorted(exchange.ended for exchange in exchanges) in (["completed", "unanswered"], ["completed", "completed"])

@@ -163,6 +163,10 @@ def test_keys_up_to_64_characters_stay_readable_at_any_threshold() -> None:
     [
         lambda secret: {"mcp_servers": [{"name": "n", "authorization_token": secret}]},
         lambda secret: {"requests": [{"params": {"mcp_servers": [{"authorization_token": secret}]}}]},
+        lambda secret: {"mcp_servers": [{"name": "n", "Authorization_Token": secret}]},
+        lambda secret: {"mcp_servers": [{"name": "n", "url": f"https://u:{secret}@mcp.example/sse"}]},
+        lambda secret: {"mcp_servers": [{"name": "n", "url": f"https://mcp.example/sse?api_key={secret}"}]},
+        lambda secret: {"mcp_servers": secret},
         lambda secret: {"fallback_credit_token": secret},
         lambda secret: {"requests": [{"params": {"fallback_credit_token": {"token": secret, "mode": "strict"}}}]},
         lambda secret: {"fallback_credit_token": {"token": [secret, {"deep": secret}]}},
