@@ -122,7 +122,7 @@ def test_the_path_of_an_upstream_goes_to_the_client(upstream: str, server: str, 
     "upstream", ["http://[::1", "http://h:99999", "ftp://h", "h", "", "http://u:p@h", "http://h/?x=1", "http://"]
 )
 def test_what_is_no_address_of_a_server_is_one_sentence(upstream: str) -> None:
-    with pytest.raises(NotStarted, match="is not an address like https://api.anthropic.com") as caught:
+    with pytest.raises(NotStarted, match="is not an address like") as caught:
         Setup(Path("captures"), upstream).arguments()
     assert caught.value.code == 2
 
