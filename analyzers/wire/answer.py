@@ -21,7 +21,7 @@ from analyzers.wire.stream import EventStream, FrameStream
 DEFAULT_LIMIT = 64 * 1024 * 1024
 """Most bytes that are kept of a body that does not stream, or of one event, or followed of a compressed stream."""
 
-_SWELL = 1  # a compressed body may decode to this many times the limit
+_SWELL = 4  # a compressed body may decode to this many times the limit
 _LEAD = 64
 _BLANKS = b" \t\r\n"
 _BOM = b"\xef\xbb\xbf"
