@@ -117,7 +117,9 @@ def _body(seen: SeenRequest, encoding: str | None, weigher: Weigher, key: bytes,
     try:
         found = weigher.weigh(data, len(raw))
     except NotJson as error:
-        kept = {"unparsed": unparsed(raw, error.reason)}
+        capped = any(note.code == "encoding_capped" for note in notes)
+        reason = f"it decodes to more than {BODY_LIMIT:,} bytes" if capped else error.reason
+        kept = {"unparsed": unparsed(raw, reason)}
         return {"decoded_bytes": len(data), "fingerprint": fingerprint(sha256(raw).digest(), key)} | kept
     notes.extend(found.notes)
     fields = {folded_key(name, weigher.fold_over): amount for name, amount in found.figures.fields.items()}

@@ -225,3 +225,10 @@ def test_an_error_keeps_its_sentence_readable_at_any_threshold() -> None:
 def test_a_vendor_that_names_the_error_in_a_header() -> None:
     made = answered(b'{"message":"no"}', 400, ("x-amzn-errortype", "ValidationException:http://internal"))
     assert made["error"]["type"] == "ValidationException"
+
+
+def test_a_body_that_swells_beyond_the_limit_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analyzers.wire.record.BODY_LIMIT", 10_000)
+    made = record(gzip.compress(b'["' + b"0" * 50_000 + b'"]'), headers=(("content-encoding", "gzip"),))
+    assert made["unparsed"]["reason"] == "it decodes to more than 10,000 bytes"
+    assert codes(made) == ["encoding_capped"]
