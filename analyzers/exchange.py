@@ -107,11 +107,10 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something a reader could not use, in one sentence, with its place. ``fatal``: nothing of the file was usable."""
+    """Something a reader could not use, in one sentence, with its place."""
 
     place: str
     text: str
-    fatal: bool = False
 
     def __str__(self) -> str:
         return f"{self.place}: {self.text}"

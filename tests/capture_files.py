@@ -16,6 +16,18 @@ else:
     from backports import zstd
 
 KEY = b"k" * 32
+SEEN: dict[str, Any] = {
+    "id": "1",
+    "time": 1_796_000_000.0,
+    "method": "POST",
+    "scheme": "https",
+    "host": "api.anthropic.com",
+    "port": 443,
+    "path": "/v1/messages",
+    "route": "messages",
+    "headers": (("content-type", "application/json"),),
+}
+"""A request as the proxy sees it, but for its body."""
 USAGE = {"input_tokens": 10, "cache_creation_input_tokens": 24_613, "cache_read_input_tokens": 0, "output_tokens": 45}
 
 
@@ -25,19 +37,8 @@ def start(fold_over: int = 400) -> bytes:
 
 def request(name: str, body: bytes, *, at: float = 1.0, fold_over: int = 400, **changes: Any) -> bytes:
     """A request line; ``at``: seconds after the file began."""
-    seen: dict[str, Any] = {
-        "id": name,
-        "time": 1_796_000_000.0 + at,
-        "method": "POST",
-        "scheme": "https",
-        "host": "api.anthropic.com",
-        "port": 443,
-        "path": "/v1/messages",
-        "route": "messages",
-        "headers": (("content-type", "application/json"),),
-        "body": body,
-    }
-    return dump(request_record(SeenRequest(**seen | changes), Weigher(fold_over), key=KEY)) + b"\n"
+    seen = SEEN | {"id": name, "time": SEEN["time"] + at, "body": body} | changes
+    return dump(request_record(SeenRequest(**seen), Weigher(fold_over), key=KEY)) + b"\n"
 
 
 def response(name: str, *, at: float = 2.0, **changes: Any) -> bytes:

@@ -55,7 +55,7 @@ class Sources:
                 with self._opened(file) as stream:
                     yield from read_stream(stream, "standard input" if file == "-" else file, problems)
             except OSError as error:
-                problems.append(Problem(file, f"cannot be read ({error.strerror or error})", fatal=True))
+                problems.append(Problem(file, f"cannot be read ({error.strerror or error})"))
 
     @contextmanager
     def _opened(self, file: str) -> Iterator[BinaryIO]:
@@ -84,13 +84,13 @@ def read_stream(stream: BinaryIO, place: str, problems: list[Problem]) -> Iterat
     """The exchanges of one open file, whatever kind it is."""
     first = stream.read(CHUNK)
     if not first:
-        problems.append(Problem(place, "the file is empty", fatal=True))
+        problems.append(Problem(place, "the file is empty"))
     elif is_capture(first):
         yield from _capture(stream, first, place, problems)
     elif first.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b'"'):
         yield from _raw(stream, first, place, problems)
     else:
-        problems.append(Problem(place, "neither a capture nor a request body in JSON; it was left out", fatal=True))
+        problems.append(Problem(place, "neither a capture nor a request body in JSON; it was left out"))
 
 
 def is_capture(first: bytes) -> bool:
@@ -129,11 +129,9 @@ def being_written(stream: BinaryIO) -> bool:
 def _raw(stream: BinaryIO, first: bytes, place: str, problems: list[Problem]) -> Iterator[Exchange]:
     data = first + stream.read(RAW_LIMIT)
     if len(data) > RAW_LIMIT:
-        problems.append(Problem(place, "larger than any request body; it was left out", fatal=True))
+        problems.append(Problem(place, "larger than any request body; it was left out"))
         return
     try:
         yield read_body(data, place)
     except NotJson as error:
-        problems.append(
-            Problem(place, f"not a capture, and as a request body: {error.reason}; it was left out", fatal=True)
-        )
+        problems.append(Problem(place, f"not a capture, and as a request body: {error.reason}; it was left out"))

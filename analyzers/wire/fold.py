@@ -109,10 +109,7 @@ def fold_fields(body: Json, over: int) -> tuple[Json, dict[str, Weight]]:
 
 def fold_member(value: Json, name: str | None, over: int) -> tuple[bytes, Weight]:
     """One field of a body (with its name), or one member of its list of messages: folded JSON text, and weight."""
-    if name is None:
-        folded, weight = _walk([value], over)
-    else:
-        folded, weight = _walk({name: value}, over)
+    folded, weight = _walk([value] if name is None else {name: value}, over)
     return dump(folded)[1:-1], weight
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import brotli
 import pytest
+from capture_files import KEY, SEEN
 
 from analyzers.wire.answer import AnswerReader
 from analyzers.wire.jsontext import dump
@@ -21,21 +22,7 @@ from analyzers.wire.record import (
 )
 from analyzers.wire.weighing import Weigher
 
-KEY = b"k" * 32
 SECRET = "sk-ant-api03-never-written"
-
-
-SEEN: dict[str, Any] = {
-    "id": "1",
-    "time": 1_796_033_779.5,
-    "method": "POST",
-    "scheme": "https",
-    "host": "api.anthropic.com",
-    "port": 443,
-    "path": "/v1/messages",
-    "route": "messages",
-    "headers": (("content-type", "application/json"),),
-}
 
 
 def record(body: bytes | None, fold_over: int = 400, **changes: Any) -> dict[str, Any]:
