@@ -83,14 +83,33 @@ class Response:
 
 
 @dataclass(frozen=True, slots=True)
+class Logged:
+    """What a client's own log says of a call beside the call itself. None: it does not say.
+
+    ``agent``: the sub-agent that made the call, None for the main thread. ``rows``: records of the log that were this
+    one call. ``final`` False: what the log holds of the answer is a placeholder that was never replaced.
+    ``messages``: how many messages the request had, counted in the log's own tree of records.
+    """
+
+    session: str | None = None
+    agent: str | None = None
+    request_id: str | None = None
+    rows: int = 1
+    final: bool = True
+    messages: int | None = None
+    compacted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Exchange:
     """One request and its answer. ``request`` None: only the answer was found. ``place``: file and line, for
-    messages."""
+    messages. ``logged``: where it comes from a client's log instead of the wire."""
 
     request: Request | None
     response: Response | None
     ended: Ended
     place: str
+    logged: Logged | None = None
 
     @property
     def time(self) -> float | None:

@@ -265,4 +265,3 @@ def heading(row: Summary, exchange: Exchange) -> str:
     asked = f" (asked for {name_of(other)})" if other else ""
     served = name_of(row.model) if row.model else "model unknown"
     return f"#{row.n}  {clock(row.time)} UTC  {row.route or UNKNOWN}  {served}{asked}  {ending(row)}"
-

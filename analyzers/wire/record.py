@@ -18,7 +18,7 @@ from analyzers.wire.headers import keep, keep_path, keep_query
 from analyzers.wire.jsontext import NotJson
 from analyzers.wire.note import Note
 from analyzers.wire.routes import Route, requested_model
-from analyzers.wire.weighing import Weigher
+from analyzers.wire.weighing import Weigher, WholeWeigher
 
 if TYPE_CHECKING:
     from analyzers.wire.answer import Answer
@@ -68,7 +68,9 @@ def timestamp(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def request_record(seen: SeenRequest, weigher: Weigher, *, key: bytes, notes: Iterable[Note] = ()) -> Record:
+def request_record(
+    seen: SeenRequest, weigher: Weigher | WholeWeigher, *, key: bytes, notes: Iterable[Note] = ()
+) -> Record:
     """The ``request`` line. ``key``: the folder's fingerprint key. Never raises on what a client sent."""
     path, _, query = seen.path.partition("?")
     kept, others = keep(seen.headers)
@@ -103,7 +105,9 @@ def request_record(seen: SeenRequest, weigher: Weigher, *, key: bytes, notes: It
     return record
 
 
-def _body(seen: SeenRequest, encoding: str | None, weigher: Weigher, key: bytes, notes: list[Note]) -> Record:
+def _body(
+    seen: SeenRequest, encoding: str | None, weigher: Weigher | WholeWeigher, key: bytes, notes: list[Note]
+) -> Record:
     raw = seen.body
     if raw is None:
         return {"unparsed": {"bytes": None, "sha256": None, "reason": "the body was streamed past and not seen"}}

@@ -91,6 +91,18 @@ def weighed(data: bytes, wire_bytes: int, fold_over: int) -> tuple[Document, Jso
     return document, body, figures(document, weights, len(data), wire_bytes)
 
 
+@dataclass(frozen=True, slots=True)
+class WholeWeigher:
+    """Weighs each body by itself and gives it as plain values: for files, where nobody waits and nothing repeats."""
+
+    fold_over: int
+
+    def weigh(self, data: bytes, wire_bytes: int) -> Weighed:
+        """The same as ``weighed`` gives. Raises NotJson."""
+        document, body, taken = weighed(data, wire_bytes, self.fold_over)
+        return Weighed(body, taken, _model(document.value), document.notes)
+
+
 class Weigher:
     """Weighs bodies one after the other. The result never depends on what came before, only the time it takes."""
 
@@ -109,8 +121,7 @@ class Weigher:
             found = found or self._by_parts(data, _Known(start, (), 0, ()), wire_bytes)
             if found is not None:
                 return found
-        document, body, taken = weighed(data, wire_bytes, self.fold_over)
-        return Weighed(body, taken, _model(document.value), document.notes)
+        return WholeWeigher(self.fold_over).weigh(data, wire_bytes)
 
     def _known(self, data: bytes, start: int) -> _Known | None:
         """What of this text was seen before; None when nothing was."""

@@ -1,0 +1,33 @@
+"""One open file, and what every reader is given of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from analyzers.exchange import Exchange, Problem
+
+
+@dataclass(slots=True)
+class Source:
+    """A file that is being read. ``stream`` can be sought in; ``place`` is its name in messages; ``path`` a name that
+    a library can open (standard input is a temporary file). ``folded``: fold markers of other tools are markers.
+
+    ``problems`` grows while it is read: one sentence for each thing that could not be used.
+    """
+
+    stream: BinaryIO
+    place: str
+    path: str
+    problems: list[Problem] = field(default_factory=list)
+    folded: bool = False
+
+    def problem(self, text: str, line: int | None = None) -> None:
+        """Tells of something that could not be used. ``line``: its number, from 1."""
+        self.problems.append(Problem(self.place if line is None else f"{self.place}:{line}", text))
+
+
+type Reader = Callable[[Source], Iterator[Exchange]]
+"""Yields the exchanges of a file, each as soon as it is whole, in bounded memory; what it cannot use is a problem of
+the source, and it goes on. Raises OSError only."""
