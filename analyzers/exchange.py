@@ -88,7 +88,9 @@ class Logged:
 
     ``agent``: the sub-agent that made the call, None for the main thread. ``rows``: records of the log that were this
     one call. ``final`` False: what the log holds of the answer is a placeholder that was never replaced.
-    ``messages``: how many messages the request had, counted in the log's own tree of records.
+    ``messages``: how many messages the request had; counted in the log's tree of records where it keeps no requests.
+    ``continues``: the message id of the call that this one continues in that tree. ``compacted``: the conversation was
+    summarised just before it. ``failed_attempts``: requests for the same that failed before.
     """
 
     session: str | None = None
@@ -97,7 +99,10 @@ class Logged:
     rows: int = 1
     final: bool = True
     messages: int | None = None
+    requested: str | None = None
+    continues: str | None = None
     compacted: bool = False
+    failed_attempts: int = 0
 
 
 @dataclass(frozen=True, slots=True)

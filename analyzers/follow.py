@@ -12,7 +12,8 @@ from pathlib import Path
 
 from analyzers.exchange import Exchange, Problem
 from analyzers.readers.captures import CaptureStream
-from analyzers.readers.sources import CHUNK, Sources, is_capture
+from analyzers.readers.kinds import is_capture
+from analyzers.readers.sources import CHUNK, Sources
 from analyzers.sizes import Unit
 from analyzers.summary import Summary, summarise
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analyzers.exchange import Problem
-from analyzers.readers.sources import being_written, is_capture
+from analyzers.readers.kinds import is_capture
+from analyzers.readers.sources import being_written
 
 _AGES = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _SIZES = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}

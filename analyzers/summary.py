@@ -78,7 +78,7 @@ def summarise(exchange: Exchange, n: int, unit: Unit = CHARS) -> Summary:
         time=exchange.time,
         route=request.route if request is not None else None,
         model=exchange.model,
-        model_requested=request.model if request is not None else None,
+        model_requested=model_requested(exchange),
         chars=sized.total if sized is not None else None,
         fields=sized.fields if sized is not None else {},
         wire_bytes=request.wire_bytes if request is not None else None,
@@ -92,13 +92,19 @@ def summarise(exchange: Exchange, n: int, unit: Unit = CHARS) -> Summary:
         output_tokens=usage.output_tokens if usage is not None else None,
         status=response.status if response is not None else None,
         error=error.type or error.message if error is not None else None,
-        request_id=_request_id(exchange),
+        request_id=request_id_of(exchange),
         ended=exchange.ended,
         reason=request.reason if request is not None else "the answer's request was not found",
     )
 
 
-def _request_id(exchange: Exchange) -> str | None:
+def model_requested(exchange: Exchange) -> str | None:
+    """The model asked for: the request's, else what the client's log says."""
+    named = exchange.request.model if exchange.request is not None else None
+    return named or (exchange.logged.requested if exchange.logged is not None else None)
+
+
+def request_id_of(exchange: Exchange) -> str | None:
     """The server's id of the request, from the error's body or the answer's headers: what support asks for."""
     response = exchange.response
     if response is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from analyzers.exchange import Exchange, Request
+from analyzers.readers.wired import unfolded
 from analyzers.wire.jsontext import NotJson
 from analyzers.wire.routes import Route
 from analyzers.wire.weighing import weighed
@@ -10,9 +11,9 @@ from analyzers.wire.weighing import weighed
 _KEYS = frozenset(("messages", "requests", "system", "tools", "model", "max_tokens"))
 
 
-def read_body(data: bytes, place: str) -> Exchange:
+def read_body(data: bytes, place: str, *, folded: bool = False) -> Exchange:
     """The exchange a body stands for: a request without time, host or answer. Raises NotJson when it is no request of
-    this API."""
+    this API. ``folded``: what looks like a fold marker is one, written by another tool."""
     document, _, taken = weighed(data, len(data), -1)
     body = document.value
     if type(body) is not dict or not _KEYS & body.keys():
@@ -30,4 +31,4 @@ def read_body(data: bytes, place: str) -> Exchange:
         steps=taken.steps,
         notes=document.notes,
     )
-    return Exchange(request, None, "not_recorded", place)
+    return Exchange(unfolded(request) if folded else request, None, "not_recorded", place)

@@ -13,6 +13,7 @@ from analyzers.exchange import Exchange, Problem
 class Source:
     """A file that is being read. ``stream`` can be sought in; ``place`` is its name in messages; ``path`` a name that
     a library can open (standard input is a temporary file). ``folded``: fold markers of other tools are markers.
+    ``beside``: the names of all files that are read with it.
 
     ``problems`` grows while it is read: one sentence for each thing that could not be used.
     """
@@ -22,6 +23,7 @@ class Source:
     path: str
     problems: list[Problem] = field(default_factory=list)
     folded: bool = False
+    beside: frozenset[str] = frozenset()
 
     def problem(self, text: str, line: int | None = None) -> None:
         """Tells of something that could not be used. ``line``: its number, from 1."""

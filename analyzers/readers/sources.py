@@ -1,27 +1,31 @@
 """Paths into exchanges: files, folders and ``-``, several and mixed, each told by its content.
 
 Files are read in pieces and exchanges are yielded as they come, so memory does not grow with the files. Everything
-that could not be used is a ``Problem`` in the list that the caller passes.
+that could not be used is a ``Problem`` in the list that the caller passes. Readers are imported when a file needs them.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import BinaryIO
+from tempfile import NamedTemporaryFile
+from typing import IO, Any, BinaryIO
 
 from analyzers.exchange import Exchange, Problem
-from analyzers.readers.captures import ZSTD_MAGIC, CaptureStream, head_of
+from analyzers.readers.captures import CaptureStream
+from analyzers.readers.kinds import Kind, kind_of
 from analyzers.readers.raw import read_body
+from analyzers.readers.source import Reader, Source
 from analyzers.wire.jsontext import NotJson
 
 WHAT_TO_DO = "name a capture file or folder with --captures, or record one with `weighbridge capture`"
 CHUNK = 1 << 20
 RAW_LIMIT = 300 * 1024 * 1024  # bytes of a single JSON body: above the API's own limit
+_NAMED = 3
 
 
 class NoSuchSource(ValueError):
@@ -29,46 +33,137 @@ class NoSuchSource(ValueError):
 
 
 class Sources:
-    """The files behind the paths a user gave. Standard input is kept in a temporary file, so that it can be read
-    twice."""
+    """The files behind the paths a user gave. What can be read only once (standard input, a pipe) is kept in a
+    temporary file, so that it can be read again. ``folded``: fold markers of other tools are markers."""
 
-    def __init__(self, paths: Sequence[str]) -> None:
-        self._standard_input: BinaryIO | None = None
+    def __init__(self, paths: Sequence[str], *, folded: bool = False) -> None:
         self.files: list[str] = []
+        self._folded = folded
+        self._kept: dict[str, IO[bytes]] = {}
+        self._found: set[str] = set()  # files that a folder held: nobody named them
+        self._kinds: dict[str, Kind] = {}
+        self._stream: BinaryIO | None = None
+        self._passed = 0
         for path in paths:
             self.files += self._expanded(path)
+        self.files = list(dict.fromkeys(self.files))
+        self._names = frozenset(Path(file).name for file in self.files)
 
     def _expanded(self, path: str) -> list[str]:
         if path == "-":
             return ["-"]
         place = Path(path).expanduser()
         if place.is_dir():
-            return [str(file) for file in folder_files(place)]
+            found = [str(file) for file in folder_files(place)]
+            self._found.update(found)
+            return found
         if not place.exists():
             raise NoSuchSource(f"{path} does not exist; {WHAT_TO_DO}")
+        self._found.discard(str(place))
         return [str(place)]
 
-    def exchanges(self, problems: list[Problem]) -> Iterator[Exchange]:
-        """All exchanges, file by file, each as soon as it is whole."""
+    def kind(self, file: str) -> Kind:
+        """What kind a file is. Raises OSError."""
+        if file not in self._kinds:
+            with self._opened(file) as stream:
+                self._kinds[file] = kind_of(stream.read(CHUNK))
+        return self._kinds[file]
+
+    def path_of(self, file: str) -> str:
+        """A name under which a file can be opened."""
+        with self._opened(file) as stream:
+            return str(stream.name)
+
+    def exchanges(self, problems: list[Problem], *, without: Sequence[Kind] = ()) -> Iterator[Exchange]:
+        """All exchanges, file by file, each as soon as it is whole; those of a log that were in another log once.
+        ``without``: kinds of files that are not read here."""
+        seen: set[str] = set()
+        copies = 0
+        unknown: list[str] = []
+        self._passed = 0
         for file in self.files:
             try:
-                with self._opened(file) as stream:
-                    yield from read_stream(stream, "standard input" if file == "-" else file, problems)
+                kind = self.kind(file)
+                if kind in without or (file in self._found and kind == "companion"):
+                    continue
+                if kind == "unknown" and file in self._found:
+                    unknown.append(file)
+                    continue
+                for exchange in self._read(file, kind, problems):
+                    name = exchange.response.message_id if exchange.logged and exchange.response else None
+                    if name is not None and name in seen:
+                        copies += 1
+                        continue
+                    if name is not None:
+                        seen.add(name)
+                    yield exchange
             except OSError as error:
                 problems.append(Problem(file, f"cannot be read ({error.strerror or error})"))
+            self._passed += _size(file)
+        if unknown:
+            problems.append(_left_out(unknown))
+        if copies:
+            problems.append(Problem("logs", f"{copies} calls stand in more than one log; each was taken once"))
+
+    def _read(self, file: str, kind: Kind, problems: list[Problem]) -> Iterator[Exchange]:
+        with self._opened(file) as stream:
+            self._stream = stream
+            place = "standard input" if file == "-" else file
+            source = Source(stream, place, str(stream.name), problems, self._folded, self._names)
+            try:
+                yield from reader_of(kind)(source)
+            finally:
+                self._stream = None
+
+    def read_so_far(self) -> float:
+        """How much of all files was read in this round, from 0 to 1. May be asked from another thread."""
+        stream = self._stream
+        try:
+            now = os.lseek(stream.fileno(), 0, os.SEEK_CUR) if stream is not None else 0
+        except (OSError, ValueError):
+            now = 0
+        whole = sum(map(_size, self.files))
+        return min((self._passed + now) / whole, 1.0) if whole else 0.0
 
     @contextmanager
     def _opened(self, file: str) -> Iterator[BinaryIO]:
-        if file != "-":
+        kept = self._kept.get(file)
+        if kept is None and file != "-" and stat.S_ISREG(os.stat(file).st_mode):
             with open(file, "rb") as stream:
                 yield stream
             return
-        if self._standard_input is None:
-            self._standard_input = TemporaryFile()  # noqa: SIM115 - it lives as long as the sources
-            while sys.stdin is not None and (chunk := sys.stdin.buffer.read(CHUNK)):
-                self._standard_input.write(chunk)
-        self._standard_input.seek(0)
-        yield self._standard_input
+        if kept is None:
+            kept = self._kept[file] = NamedTemporaryFile()  # noqa: SIM115 - it lives as long as the sources
+            if file != "-":
+                with open(file, "rb") as pipe:
+                    _copy(pipe, kept)
+            elif sys.stdin is not None:
+                _copy(sys.stdin.buffer, kept)
+        kept.seek(0)
+        yield kept  # type: ignore[misc]  # a file in all that is asked of it
+
+
+def _copy(stream: Any, kept: IO[bytes]) -> None:
+    while chunk := stream.read(CHUNK):
+        kept.write(chunk)
+    kept.flush()
+
+
+def _size(file: str) -> int:
+    try:
+        return os.path.getsize(file) if file != "-" else 0
+    except OSError:
+        return 0
+
+
+def _left_out(files: Sequence[str]) -> Problem:
+    names = ", ".join(Path(file).name for file in files[:_NAMED])
+    more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
+    one = len(files) == 1
+    text = (
+        f"{'a file' if one else f'{len(files)} files'} of no kind that can be read {'was' if one else 'were'} left out"
+    )
+    return Problem(str(Path(files[0]).parent), f"{text}: {names}{more}")
 
 
 def folder_files(folder: Path) -> list[Path]:
@@ -80,33 +175,38 @@ def folder_files(folder: Path) -> list[Path]:
     return found
 
 
-def read_stream(stream: BinaryIO, place: str, problems: list[Problem]) -> Iterator[Exchange]:
-    """The exchanges of one open file, whatever kind it is."""
-    first = stream.read(CHUNK)
-    if not first:
-        problems.append(Problem(place, "the file is empty"))
-    elif is_capture(first):
-        yield from _capture(stream, first, place, problems)
-    elif first.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b'"'):
-        yield from _raw(stream, first, place, problems)
-    else:
-        problems.append(Problem(place, "neither a capture nor a request body in JSON; it was left out"))
+def reader_of(kind: Kind) -> Reader:
+    """The reader of a kind of file."""
+    if kind == "flows":
+        from analyzers.readers.flows import read_flows
+
+        return read_flows
+    if kind == "har":
+        from analyzers.readers.har import read_har
+
+        return read_har
+    if kind == "claude_code":
+        from analyzers.readers.claude_code import read_session
+
+        return read_session
+    if kind == "chat":
+        from analyzers.readers.chat_sqlite import read_chat
+
+        return read_chat
+    if kind == "pairs":
+        from analyzers.readers.pairs import read_pairs
+
+        return read_pairs
+    return {"capture": read_capture, "body": read_raw}.get(kind, read_nothing)
 
 
-def is_capture(first: bytes) -> bool:
-    """Whether the beginning of a file is that of a capture (its first line may be torn)."""
-    head = head_of(first) if first.startswith(ZSTD_MAGIC) else first
-    return any(line.startswith(b'{"kind":"') for line in head.split(b"\n", 20)[:20])
-
-
-def _capture(stream: BinaryIO, first: bytes, place: str, problems: list[Problem]) -> Iterator[Exchange]:
-    capture = CaptureStream(place)
-    chunk = first
-    while chunk:
+def read_capture(source: Source) -> Iterator[Exchange]:
+    """The exchanges of a capture."""
+    capture = CaptureStream(source.place)
+    while chunk := source.stream.read(CHUNK):
         yield from capture.feed(chunk)
-        chunk = stream.read(CHUNK)
-    yield from capture.finish(being_written=being_written(stream))
-    problems += capture.problems
+    yield from capture.finish(being_written=being_written(source.stream))
+    source.problems += capture.problems
 
 
 def being_written(stream: BinaryIO) -> bool:
@@ -126,12 +226,24 @@ def being_written(stream: BinaryIO) -> bool:
     return False
 
 
-def _raw(stream: BinaryIO, first: bytes, place: str, problems: list[Problem]) -> Iterator[Exchange]:
-    data = first + stream.read(RAW_LIMIT)
+def read_raw(source: Source) -> Iterator[Exchange]:
+    """The one request body that a file is."""
+    data = source.stream.read(RAW_LIMIT + 1)
     if len(data) > RAW_LIMIT:
-        problems.append(Problem(place, "larger than any request body; it was left out"))
+        source.problem("larger than any request body; it was left out")
         return
     try:
-        yield read_body(data, place)
+        yield read_body(data, source.place, folded=source.folded)
     except NotJson as error:
-        problems.append(Problem(place, f"not a capture, and as a request body: {error.reason}; it was left out"))
+        source.problem(f"not a capture, and as a request body: {error.reason}; it was left out")
+
+
+def read_nothing(source: Source) -> Iterator[Exchange]:
+    """A file of no kind that can be read: says so."""
+    if not source.stream.read(1):
+        source.problem("the file is empty")
+    else:
+        source.problem(
+            "neither a capture, nor a log, flow file, HAR or chat store, nor a request body; it was left out"
+        )
+    return iter(())

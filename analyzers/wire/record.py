@@ -41,6 +41,7 @@ type Ended = Literal[
     "unanswered",
     "in_flight",
     "not_recorded",
+    "not_final",
 ]
 type Record = dict[str, Any]
 

@@ -47,13 +47,13 @@ def test_a_request_body_is_told_by_its_content(tmp_path: Path) -> None:
     ("content", "reason"),
     [
         (b"", "empty"),
-        (b"import os\nprint(1)\n", "neither a capture nor"),
+        (b"import os\nprint(1)\n", "neither a capture, nor"),
         (b'{"a": 1}', "no request of the Messages API"),
         (b'{"model": "x"', "not valid JSON"),
         (b'{"type":"user"}\n{"type":"assistant"}\n', "no request of the Messages API"),
         (b'{"model":"a"}\n{"model":"b"}\n', "more than one JSON document"),
-        (b"\x28\xb5\x2f\xfd\x00\x00", "neither a capture nor"),
-        (bytes(range(256)), "neither a capture nor"),
+        (b"\x28\xb5\x2f\xfd\x00\x00", "neither a capture, nor"),
+        (bytes(range(256)), "neither a capture, nor"),
     ],
 )
 def test_a_foreign_file_is_left_out_with_one_sentence(tmp_path: Path, content: bytes, reason: str) -> None:

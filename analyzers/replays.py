@@ -1,0 +1,131 @@
+"""Calls that a log tells a second time under another name.
+
+A copied conversation (a fork, a side question, a debugging transcript) can come with new ids, new times, or none, so
+that no id shows that it is a copy. Three marks tell it, each of a copy in *another* file: the same counters at the same
+millisecond; the same counters in the same order, all within one second; records without any id whose counters are those
+of identified calls. What has such a mark is set aside with its reason and its sums: never counted twice, never dropped
+in silence. (Public reports: one fork inflated a total 91 times.)
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from analyzers.calls import Call
+from analyzers.spent import Spent, Sum, summed
+
+type Reason = Literal["probable_replay", "unidentified_copy"]
+
+
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """Calls of one file that are left out of every sum. ``like``: where the first call stands that they repeat."""
+
+    reason: Reason
+    calls: int
+    sums: Sum
+    place: str
+    like: str
+
+
+def set_aside(calls: Sequence[Call], runs: Iterable[Sequence[Call]]) -> tuple[list[Call], list[SetAside]]:
+    """The calls without those that repeat others, and what was taken out. ``calls``: each once, in time order;
+    ``runs``: calls of one file whose records lie within one second, in the file's order."""
+    copies: dict[str, tuple[Reason, Call, str]] = {}
+    _same_moment(calls, copies)
+    by_counters: defaultdict[Spent, list[Call]] = defaultdict(list)
+    runs = list(runs)
+    nameless = [call for call in calls if call.logged and call.message_id is None and call.request_id is None]
+    if runs or nameless:
+        for call in calls:
+            by_counters[_counters(call)].append(call)
+    for run in runs:
+        _same_order(run, by_counters, copies)
+    for group in _by_file(nameless).values():
+        _nameless(group, by_counters, copies)
+    kept = [call for call in calls if call.place not in copies]
+    return kept, _told(copies.values())
+
+
+def _counters(call: Call) -> Spent:
+    return call.spent._replace(written_5m=None, written_1h=None, thinking=None)
+
+
+def _counts(call: Call) -> bool:
+    """Whether its counters can tell it from others at all."""
+    return bool(call.logged and call.spent.output and call.spent.known_input)
+
+
+def _same_moment(calls: Sequence[Call], copies: dict[str, tuple[Reason, Call, str]]) -> None:
+    """Neighbours in time order: the same counters at the same moment in two files."""
+    for first, second in pairwise(calls):
+        if first.time is None or first.time != second.time or not (_counts(first) and _counts(second)):
+            continue
+        if _file(first) != _file(second) and _counters(first) == _counters(second):
+            original, copy = (first, second) if not first.sidechain or second.sidechain else (second, first)
+            copies[copy.place] = ("probable_replay", copy, original.place)
+
+
+def _same_order(
+    run: Sequence[Call], by_counters: dict[Spent, list[Call]], copies: dict[str, tuple[Reason, Call, str]]
+) -> None:
+    """A run of one second that repeats calls of one other file, in their order and at other times."""
+    steps: list[tuple[Call, Call]] = []
+    for call in run:
+        if not _counts(call) or call.place in copies:
+            continue
+        after = steps[-1][1] if steps else None
+        for other in by_counters[_counters(call)]:
+            apart = _file(other) != _file(call) and (other.time or 0.0) < (call.time or 0.0)
+            if apart and (
+                after is None or (_file(other) == _file(after) and (other.time or 0.0) > (after.time or 0.0))
+            ):
+                steps.append((call, other))
+                break
+        else:
+            break
+    if len(steps) >= 2:
+        copies.update((call.place, ("probable_replay", call, other.place)) for call, other in steps)
+
+
+def _nameless(
+    group: Sequence[Call], by_counters: dict[Spent, list[Call]], copies: dict[str, tuple[Reason, Call, str]]
+) -> None:
+    """All records of a file that have no id, when each of them has the counters of an identified call elsewhere."""
+    found: list[tuple[Call, Call]] = []
+    used: set[str] = set()
+    for call in group:
+        for other in by_counters[_counters(call)]:
+            named = other.message_id is not None or other.request_id is not None
+            if named and _counts(call) and _file(other) != _file(call) and other.place not in used:
+                used.add(other.place)
+                found.append((call, other))
+                break
+        else:
+            return
+    copies.update((call.place, ("unidentified_copy", call, other.place)) for call, other in found)
+
+
+def _file(call: Call) -> str:
+    return call.place.rpartition(":")[0] or call.place.partition(", line")[0]
+
+
+def _by_file(calls: Iterable[Call]) -> dict[str, list[Call]]:
+    files: defaultdict[str, list[Call]] = defaultdict(list)
+    for call in calls:
+        files[_file(call)].append(call)
+    return files
+
+
+def _told(copies: Iterable[tuple[Reason, Call, str]]) -> list[SetAside]:
+    groups: defaultdict[tuple[Reason, str], list[tuple[Call, str]]] = defaultdict(list)
+    for reason, call, like in copies:
+        groups[reason, _file(call)].append((call, like))
+    return [
+        SetAside(reason, len(group), summed(call.spent for call, _ in group), file, group[0][1])
+        for (reason, file), group in groups.items()
+    ]

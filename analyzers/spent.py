@@ -1,0 +1,186 @@
+"""What one call spent, in tokens: the counters that are added up, and the sums of them.
+
+``Spent`` is the short form of a ``Usage``: eight numbers in a tuple, because totals run over hundreds of thousands of
+calls. ``of_usage`` gives it from the typed usage; ``of_plain`` gives the same from the raw object when that has nothing
+unusual about it, at a tenth of the cost. None is unknown; a sum over unknowns is a lower bound and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from analyzers.wire.usage import Usage
+
+
+class Spent(NamedTuple):
+    """Tokens of one call, or of one pass of it. ``thinking`` is a part of ``output``, the two lifetimes are parts of
+    ``written``."""
+
+    fresh: int | None = None
+    written: int | None = None
+    written_5m: int | None = None
+    written_1h: int | None = None
+    read: int | None = None
+    output: int | None = None
+    thinking: int | None = None
+
+    @property
+    def total_input(self) -> int | None:
+        """Uncached input, cache writes and cache reads together; None when one of them is unknown."""
+        if self.fresh is None or self.written is None or self.read is None:
+            return None
+        return self.fresh + self.written + self.read
+
+    @property
+    def known_input(self) -> int:
+        """The sum of those input counters that are known."""
+        return (self.fresh or 0) + (self.written or 0) + (self.read or 0)
+
+    @property
+    def whole(self) -> bool:
+        """Whether every counter that is billed is known."""
+        return not (self.fresh is None or self.written is None or self.read is None or self.output is None)
+
+
+NOTHING = Spent()
+PARTS = ("fresh", "written", "written_5m", "written_1h", "read", "output", "thinking")
+
+
+def of_usage(usage: Usage | None) -> Spent:
+    """The counters of the API's top level."""
+    if usage is None:
+        return NOTHING
+    nothing_written = 0 if usage.cache_creation_input_tokens == 0 else None
+    five, hour = usage.ephemeral_5m_input_tokens, usage.ephemeral_1h_input_tokens
+    return Spent(
+        usage.input_tokens,
+        usage.cache_creation_input_tokens,
+        nothing_written if five is None else five,
+        nothing_written if hour is None else hour,
+        usage.cache_read_input_tokens,
+        usage.output_tokens,
+        usage.thinking_tokens,
+    )
+
+
+def billed_of(usage: Usage | None) -> Spent:
+    """The counters that are billed: every iteration's, added up; the top level's where no iterations are reported
+    (facts of the API: compaction and advisor passes are in no top-level total).
+
+    An attempt that gave nothing, wrote and read no cache, and was followed by a fallback model is not billed.
+    """
+    if usage is None or not usage.iterations:
+        return of_usage(usage)
+    passes = list(usage.iterations)
+    fell_back = any(one.type == "fallback_message" for one in passes)
+    billed = [of_usage(one) for one in passes if not (fell_back and one.type == "message" and _gave_nothing(one))]
+    together = billed[0] if billed else Spent(0, 0, 0, 0, 0, 0)
+    for one in billed[1:]:
+        together = _both(together, one)
+    return together
+
+
+def _gave_nothing(one: Usage) -> bool:
+    return one.output_tokens == 0 and not one.cache_creation_input_tokens and not one.cache_read_input_tokens
+
+
+def _both(a: Spent, b: Spent) -> Spent:
+    """The sum of two passes: a counter that one of them does not give is unknown in the sum, except for parts of
+    others (a lifetime, thinking), which many passes leave out when there are none."""
+    sums = [None if x is None or y is None else x + y for x, y in zip(a, b, strict=True)]
+    for place in (2, 3, 6):
+        if a[place] is not None or b[place] is not None:
+            sums[place] = (a[place] or 0) + (b[place] or 0)
+    return Spent(*sums)
+
+
+def of_plain(raw: Any) -> tuple[Spent, Spent] | None:
+    """Top level and billed counters of a raw usage that needs no judgement: whole non-negative counts under the API's
+    names, a split that adds up, and no pass that differs from the top level. None: read it with ``Usage.from_json``."""
+    if type(raw) is not dict:
+        return None
+    fresh, written = raw.get("input_tokens"), raw.get("cache_creation_input_tokens")
+    read, output = raw.get("cache_read_input_tokens"), raw.get("output_tokens")
+    if not type(fresh) is type(written) is type(read) is type(output) is int:
+        return None
+    five = hour = 0 if written == 0 else None
+    thinking = None
+    if (split := raw.get("cache_creation")) is not None:
+        if type(split) is not dict or len(split) != 2:
+            return None
+        five, hour = split.get("ephemeral_5m_input_tokens"), split.get("ephemeral_1h_input_tokens")
+        if not type(five) is type(hour) is int or five + hour != written or five < 0 or hour < 0:
+            return None
+    if (details := raw.get("output_tokens_details")) is not None:
+        thinking = details.get("thinking_tokens") if type(details) is dict else None
+        if type(thinking) is not int or not 0 <= thinking < _EXACT:
+            return None
+    if not (0 <= fresh < _EXACT and 0 <= written < _EXACT and 0 <= read < _EXACT and 0 <= output < _EXACT):
+        return None
+    if raw.get("iterations") and not _one_pass(raw):
+        return None
+    top = Spent(fresh, written, five, hour, read, output, thinking)
+    return top, top
+
+
+_EXACT = 2**53
+_FOUR = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens", "cache_creation")
+
+
+def _one_pass(raw: dict[str, Any]) -> bool:
+    """Whether the only iteration is the message itself, told again with the same counters."""
+    passes = raw["iterations"]
+    if type(passes) is not list or len(passes) != 1 or type(passes[0]) is not dict:
+        return False
+    one = passes[0]
+    if one.get("type") != "message" or "output_tokens_details" in raw or "output_tokens_details" in one:
+        return False
+    return all(one.get(name) == raw.get(name) for name in _FOUR) and not any(
+        type(one.get(name)) is bool for name in _FOUR
+    )
+
+
+class Sum:
+    """Counters added up. ``unknown``: how many of the ``count`` calls left a counter open; such a sum is a lower
+    bound."""
+
+    __slots__ = ("amounts", "count", "unknown")
+
+    def __init__(self) -> None:
+        self.amounts: list[int] = [0] * len(PARTS)
+        self.unknown: list[int] = [0] * len(PARTS)
+        self.count = 0
+
+    def add(self, spent: Spent) -> None:
+        self.count += 1
+        amounts, unknown = self.amounts, self.unknown
+        for place, value in enumerate(spent):
+            if value is None:
+                unknown[place] += 1
+            else:
+                amounts[place] += value
+
+    def add_sum(self, other: Sum) -> None:
+        self.count += other.count
+        for place, value in enumerate(other.amounts):
+            self.amounts[place] += value
+            self.unknown[place] += other.unknown[place]
+
+    def __getitem__(self, name: str) -> int:
+        return self.amounts[PARTS.index(name)]
+
+    def given(self, name: str) -> bool:
+        """Whether any call gave the counter; of no calls at all, nothing is unknown."""
+        return not self.count or self.unknown[PARTS.index(name)] < self.count
+
+    def at_least(self, *names: str) -> bool:
+        """Whether the sum of these counters is a lower bound only."""
+        return any(self.unknown[PARTS.index(name)] for name in names)
+
+
+def summed(many: Iterable[Spent]) -> Sum:
+    total = Sum()
+    for spent in many:
+        total.add(spent)
+    return total

@@ -1,0 +1,198 @@
+"""Calls added up: in all, by session, by model, by day; by main threads and sub-agents.
+
+Two sums side by side: ``totals`` as the API's top level tells them, ``billed`` with every iteration in. Each counter
+that some call left open makes its sum a lower bound, and a counter that no call gave is unknown, not 0. The calls are
+added once, by (session, agent or not, model, day), and every group is a sum of those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, tzinfo
+from typing import Any
+
+from analyzers.calls import Call
+from analyzers.replays import SetAside
+from analyzers.spent import Sum
+
+DAY = 86400
+
+_KEYS = (
+    ("input_tokens", "fresh"),
+    ("cache_creation_input_tokens", "written"),
+    ("ephemeral_5m_input_tokens", "written_5m"),
+    ("ephemeral_1h_input_tokens", "written_1h"),
+    ("cache_read_input_tokens", "read"),
+)
+
+
+@dataclass(slots=True)
+class Totals:
+    """A sum over calls. ``requests``: calls of a model, failed and unfinished ones among them; ``failed_attempts``:
+    requests that failed and were sent again; ``partial``: calls that hold counters of a failed attempt, which may have
+    been billed."""
+
+    spent: Sum = field(default_factory=Sum)
+    billed: Sum = field(default_factory=Sum)
+    requests: int = 0
+    failed: int = 0
+    unfinished: int = 0
+    failed_attempts: int = 0
+    partial: int = 0
+
+    def add(self, call: Call) -> None:
+        self.requests += 1
+        self.failed_attempts += call.failed_attempts
+        self.partial += call.partial
+        if call.state == "failed":
+            self.failed += 1
+            if call.spent.known_input == 0 and not call.spent.output:
+                return  # an answer that was an error is not billed
+        elif call.state == "unfinished":
+            self.unfinished += 1
+        self.spent.add(call.spent)
+        self.billed.add(call.billed)
+
+    def add_totals(self, other: Totals) -> None:
+        self.spent.add_sum(other.spent)
+        self.billed.add_sum(other.billed)
+        self.requests += other.requests
+        self.failed += other.failed
+        self.unfinished += other.unfinished
+        self.failed_attempts += other.failed_attempts
+        self.partial += other.partial
+
+    @property
+    def complete(self) -> bool:
+        """Whether every sum is exact: no call unfinished or perhaps billed in part, no billed counter unknown."""
+        open_ = self.spent.at_least("fresh", "written", "read", "output")
+        return not (open_ or self.unfinished or self.partial)
+
+    def as_json(self, of: Sum | None = None) -> dict[str, Any]:
+        """The API's names; null for a counter that no call gave. Where ``complete`` is false, sums are lower bounds."""
+        sums = of or self.spent
+        told: dict[str, Any] = {name: known(sums, part) for name, part in _KEYS}
+        told["total_input_tokens"] = total_input(sums)
+        told["output_tokens"] = known(sums, "output")
+        told["thinking_tokens"] = known(sums, "thinking")
+        return told | {
+            "requests": self.requests,
+            "failed": self.failed,
+            "unfinished": self.unfinished,
+            "failed_attempts": self.failed_attempts,
+            "complete": self.complete,
+        }
+
+
+def known(sums: Sum, part: str) -> int | None:
+    """A sum, or None when calls were added and none of them gave the counter."""
+    return sums[part] if sums.given(part) else None
+
+
+def total_input(sums: Sum) -> int | None:
+    """Uncached input, cache writes and cache reads together, as far as they are known."""
+    parts = [known(sums, part) for part in ("fresh", "written", "read")]
+    return None if all(part is None for part in parts) else sum(part or 0 for part in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The sum of the calls that share a session, a model or a day. ``name`` None: the calls that name none."""
+
+    name: str | None
+    totals: Totals
+    first: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything ``usage`` says. ``probes``: counts of tokens, which are free and in no sum. ``unidentified``: calls
+    whose records carry no id of the API, so that copies of them could not be told."""
+
+    totals: Totals
+    main: Totals
+    agents: Totals
+    sessions: Sequence[Group]
+    models: Sequence[Group]
+    days: Sequence[Group]
+    calls: Sequence[Call]
+    probes: Sequence[Call]
+    set_aside: Sequence[SetAside] = ()
+    unidentified: int = 0
+    rows: int = 0
+    synthetic: int = 0
+
+
+def report(calls: Iterable[Call], aside: Sequence[SetAside] = (), *, synthetic: int = 0, zone: tzinfo = UTC) -> Report:
+    """The sums over calls in time order. ``synthetic``: records of errors that the client wrote itself."""
+    day = _days(zone)
+    cells: dict[tuple[str | None, bool, str | None, str | None], Totals] = {}
+    firsts: dict[str | None, float] = {}
+    counted: list[Call] = []
+    probes: list[Call] = []
+    unidentified = rows = 0
+    for call in calls:
+        if call.state == "probe":
+            probes.append(call)
+            continue
+        counted.append(call)
+        rows += call.rows
+        unidentified += call.logged and call.message_id is None and call.request_id is None
+        key = (call.session, call.agent is not None or call.sidechain, call.model, day(call.time))
+        cell = cells.get(key)
+        if cell is None:
+            cell = cells[key] = Totals()
+        cell.add(call)
+        if call.time is not None and call.session not in firsts:
+            firsts[call.session] = call.time
+    everything = summed_up(cells.values())
+    return Report(
+        totals=everything,
+        main=summed_up(cell for key, cell in cells.items() if not key[1]),
+        agents=summed_up(cell for key, cell in cells.items() if key[1]),
+        sessions=_groups(cells, 0, firsts),
+        models=_groups(cells, 2, {}),
+        days=sorted(_groups(cells, 3, {}), key=lambda group: group.name or ""),
+        calls=counted,
+        probes=probes,
+        set_aside=aside,
+        unidentified=unidentified,
+        rows=rows,
+        synthetic=synthetic,
+    )
+
+
+def summed_up(many: Iterable[Totals]) -> Totals:
+    total = Totals()
+    for one in many:
+        total.add_totals(one)
+    return total
+
+
+def _groups(
+    cells: Mapping[tuple[str | None, bool, str | None, str | None], Totals],
+    place: int,
+    firsts: Mapping[str | None, float],
+) -> list[Group]:
+    sums: dict[Any, Totals] = {}
+    for key, cell in cells.items():
+        sums.setdefault(key[place], Totals()).add_totals(cell)
+    return [Group(name, totals, firsts.get(name)) for name, totals in sums.items()]
+
+
+def _days(zone: tzinfo) -> Callable[[float | None], str | None]:
+    """Seconds to the date in a zone. A quarter of an hour is in one day everywhere, so each is looked up once."""
+    known_days: dict[int, str] = {}
+    step = DAY if zone is UTC else 900
+
+    def day(time: float | None) -> str | None:
+        if time is None:
+            return None
+        slot = int(time // step)
+        found = known_days.get(slot)
+        if found is None:
+            found = known_days[slot] = datetime.fromtimestamp(slot * step, zone).date().isoformat()
+        return found
+
+    return day
