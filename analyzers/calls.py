@@ -155,24 +155,36 @@ def _word(value: Json, name: str) -> str | None:
 
 def merged(found: Iterable[Call]) -> list[Call]:
     """Each call once, retries joined to the call they are attempts of, in time order."""
-    by_id: dict[str, list[Call]] = {}
+    by_id: dict[str, Call] = {}
+    several: dict[str, list[Call]] = {}
     out: list[Call] = []
     for call in found:
-        if call.message_id is None and (call.request_id is None or not call.logged):
+        key = call.message_id or (f"request {call.request_id}" if call.logged and call.request_id else None)
+        if key is None:
             out.append(call)
             continue
-        key = call.message_id or f"request {call.request_id}"
-        same = by_id.setdefault(key, [])
+        other = by_id.setdefault(key, call)
+        if other is call:
+            continue
+        if _is_same(call, other):
+            by_id[key] = joined(other, call)
+            continue
+        same = several.setdefault(key, [])  # a mock of the API that gives one id to every answer
         for position, other in enumerate(same):
             if _is_same(call, other):
                 same[position] = joined(other, call)
                 break
         else:
             same.append(call)
-    for same in by_id.values():
+    out += by_id.values()
+    for same in several.values():
         out += same
-    out.sort(key=lambda call: (call.time or 0.0, call.place))
+    out.sort(key=_moment)
     return _attempts(out)
+
+
+def _moment(call: Call) -> float:
+    return call.time or 0.0
 
 
 def _is_same(a: Call, b: Call) -> bool:
@@ -212,6 +224,8 @@ def _rank(call: Call) -> tuple[bool, bool, int]:
 def _attempts(calls: list[Call]) -> list[Call]:
     """Equal bodies that follow a failure are attempts of one call; it keeps the time of the first and the end of the
     last. Counters that a failed attempt had seen are added: they may have been billed."""
+    if not any(call.fingerprint for call in calls):
+        return calls
     out: list[Call] = []
     open_: dict[str, int] = {}
     for call in calls:

@@ -9,11 +9,14 @@ import os
 import sys
 from dataclasses import dataclass, field
 from io import TextIOWrapper
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from analyzers.failure import Failure
+
+if TYPE_CHECKING:
+    from analyzers.commands import Given
 
 app = typer.Typer(
     name="weighbridge",
@@ -36,6 +39,15 @@ Captures = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 UnitOption = Annotated[str, typer.Option("--unit", metavar="chars|utf16|bytes|json", help="What sizes are counted in.")]
+Number = Annotated[int, typer.Argument(metavar="N", help="Number of the request, in time order.")]
+Folded = Annotated[
+    bool,
+    typer.Option("--folded", help="Take {_elided, chars, sha256} objects outside captures for folded strings."),
+]
+ClaudeCode = Annotated[
+    bool,
+    typer.Option("--claude-code", help="Read Claude Code's own logs: of $CLAUDE_CONFIG_DIR, else of ~/.claude."),
+]
 Check = Annotated[bool, typer.Option("--check", help="Exit with 1 when a ledger does not close.")]
 
 
@@ -45,6 +57,8 @@ class Shared:
 
     captures: list[str] = field(default_factory=list)
     as_json: bool = False
+    folded: bool = False
+    claude_code: bool = False
 
 
 @app.callback(invoke_without_command=True)
@@ -54,10 +68,12 @@ def main(
     show: Annotated[int | None, typer.Option("--show", metavar="N", help="The same as `show N`.")] = None,
     as_json: AsJson = False,
     unit: UnitOption = "chars",
+    folded: Folded = False,
+    claude_code: ClaudeCode = False,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     """Weighs recorded Messages API traffic. Without a command: the list of what was recorded."""
-    context.obj = Shared(captures or [], as_json)
+    context.obj = Shared(captures or [], as_json, folded, claude_code)
     if version:
         from importlib.metadata import version as installed
 
@@ -77,6 +93,27 @@ def paths(context: typer.Context, captures: list[str] | None) -> list[str]:
     return given or [os.environ.get("WEIGHBRIDGE_CAPTURES") or "captures"]
 
 
+def given(context: typer.Context, captures: list[str] | None, folded: bool = False, claude_code: bool = False) -> Given:
+    """What a reading command is to read, whether it was said before or after the command."""
+    from analyzers.commands import Given
+
+    named = [*context.obj.captures, *(captures or [])]
+    logs = claude_code_folders() if claude_code or context.obj.claude_code else []
+    return Given(tuple([*named, *logs] or paths(context, captures)), folded or context.obj.folded)
+
+
+def claude_code_folders() -> list[str]:
+    """The folders of Claude Code's logs on this machine."""
+    from pathlib import Path
+
+    from analyzers.readers.claude_files import NoLogs, log_folders
+
+    try:
+        return log_folders(os.environ, Path.home())
+    except NoLogs as error:
+        raise Failure(str(error), 3) from None
+
+
 @app.command("list")
 def list_command(
     context: typer.Context,
@@ -85,31 +122,116 @@ def list_command(
     unit: UnitOption = "chars",
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on and print each exchange as it ends.")] = False,
     check: Check = False,
+    folded: Folded = False,
+    claude_code: ClaudeCode = False,
 ) -> None:
     """One line per recorded request: model served, fields' share, size, input and output tokens, how it ended."""
     from analyzers import commands
 
-    given, as_json = paths(context, captures), as_json or context.obj.as_json
+    what, as_json = given(context, captures, folded, claude_code), as_json or context.obj.as_json
     if follow:
-        commands.follow(given, unit, as_json)
+        commands.follow(what.paths, unit, as_json)
     else:
-        commands.list_all(given, unit, as_json, check)
+        commands.list_all(what, unit, as_json, check)
 
 
 @app.command("show")
 def show_command(
     context: typer.Context,
-    n: Annotated[int, typer.Argument(metavar="N", help="Number of the request, in time order.")],
+    n: Number,
     captures: Captures = None,
     as_json: AsJson = False,
     unit: UnitOption = "chars",
     every: Annotated[bool, typer.Option("--all", help="Show every block, however many.")] = False,
     check: Check = False,
+    folded: Folded = False,
+    claude_code: ClaudeCode = False,
 ) -> None:
     """One request taken apart: fields, blocks, structure, and the steps down to the bytes on the wire."""
     from analyzers import commands
 
-    commands.show(paths(context, captures), n, unit, as_json or context.obj.as_json, every, check)
+    what = given(context, captures, folded, claude_code)
+    commands.show(what, n, unit, as_json or context.obj.as_json, every, check)
+
+
+@app.command("skeleton")
+def skeleton_command(
+    context: typer.Context,
+    n: Number,
+    captures: Captures = None,
+    as_json: AsJson = False,
+    every: Annotated[bool, typer.Option("--all", help="Show every tool and block, however many.")] = False,
+    folded: Folded = False,
+    claude_code: ClaudeCode = False,
+) -> None:
+    """One request in lengths only: tools, system blocks, cache_control, roles, blocks. Nothing of the content."""
+    from analyzers import commands_look
+
+    what = given(context, captures, folded, claude_code)
+    commands_look.skeleton(what, n, as_json or context.obj.as_json, every)
+
+
+@app.command("find")
+def find_command(
+    context: typer.Context,
+    text: Annotated[str | None, typer.Argument(metavar="TEXT", help="What to look for, exactly.")] = None,
+    file: Annotated[str | None, typer.Option("--file", metavar="FILE", help="Look for the text of a file.")] = None,
+    captures: Captures = None,
+    as_json: AsJson = False,
+    check: Annotated[bool, typer.Option("--check", help="Exit with 1 when it is nowhere.")] = False,
+    folded: Folded = False,
+    claude_code: ClaudeCode = False,
+) -> None:
+    """Which request and block contains a text: a hook's output, a file. Folded strings are compared by their hash."""
+    from analyzers import commands_look
+
+    what = given(context, captures, folded, claude_code)
+    commands_look.find(what, text, file, as_json or context.obj.as_json, check)
+
+
+@app.command("usage")
+def usage_command(
+    context: typer.Context,
+    captures: Captures = None,
+    as_json: AsJson = False,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="request|session|model|day", help="Only this table.")
+    ] = None,
+    tz: Annotated[str, typer.Option("--tz", metavar="ZONE", help="Whose days: UTC, Europe/Berlin, …")] = "UTC",
+    every: Annotated[bool, typer.Option("--all", help="Show every row, however many.")] = False,
+    folded: Folded = False,
+    claude_code: ClaudeCode = False,
+) -> None:
+    """Tokens in all, by model, day and session: input, cache writes, cache reads, output. Each call counted once."""
+    from analyzers import commands_usage
+
+    what = given(context, captures, folded, claude_code)
+    commands_usage.usage(what, by, tz, as_json or context.obj.as_json, every)
+
+
+@app.command("sessions")
+def sessions_command(
+    context: typer.Context,
+    captures: Captures = None,
+    as_json: AsJson = False,
+    every: Annotated[bool, typer.Option("--all", help="Show every session and turn, however many.")] = False,
+    compare: Annotated[
+        list[str] | None,
+        typer.Option("--compare", metavar="LOGS", help="Put Claude Code's own logs beside what was recorded."),
+    ] = None,
+    folded: Folded = False,
+    claude_code: ClaudeCode = False,
+) -> None:
+    """Sessions with their threads and turns: sub-agents, forks, retries, compaction; which start with a warm cache."""
+    from analyzers import commands_sessions
+
+    if compare:
+        what = given(context, captures, folded)
+        logs = [*compare, *(claude_code_folders() if claude_code else [])]
+        commands_sessions.compare(what, logs, as_json or context.obj.as_json)
+        return
+    what = given(context, captures, folded, claude_code)
+    commands_sessions.sessions(what, as_json or context.obj.as_json, every)
 
 
 @app.command("prune")

@@ -10,7 +10,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -30,36 +30,44 @@ MOST_ROWS = 12
 """Rows of one field that ``show`` prints without ``--all``."""
 
 
-def list_all(given: Sequence[str], unit: str, as_json: bool, check: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a command is to read. ``folded``: fold markers of other tools are markers."""
+
+    paths: tuple[str, ...]
+    folded: bool = False
+
+
+def list_all(given: Given, unit: str, as_json: bool, check: bool) -> None:
     """One row per exchange."""
     measured = _unit(unit)
     problems: list[Problem] = []
-    sources = _opened(given)
+    sources = opened(given)
     rows = _summaries(sources, measured, problems)
-    _report(problems)
+    report(problems)
     if as_json:
         print_json([row.as_json() for row in rows])
     elif rows:
         tables.draw(tables.list_table(rows, unit))
     if not rows:
-        _nothing(sources, given, problems, as_json)
+        nothing(sources, given, problems, as_json)
     if check and any(row.closes is False for row in rows):
         raise typer.Exit(1)
 
 
 def follow(given: Sequence[str], unit: str, as_json: bool) -> None:
     """One line per exchange, those that are there and then each as it ends, for ever."""
-    for row in follow_folders(given, _unit(unit), lambda problem: _report([problem])):
+    for row in follow_folders(given, _unit(unit), lambda problem: report([problem])):
         text = json.dumps(row.as_json()) if as_json else "  ".join(filter(None, tables.list_cells(row)))
         print(text, flush=True)
 
 
-def show(given: Sequence[str], n: int, unit: str, as_json: bool, every: bool, check: bool) -> None:
+def show(given: Given, n: int, unit: str, as_json: bool, every: bool, check: bool) -> None:
     """One exchange taken apart."""
     measured = _unit(unit)
     problems: list[Problem] = []
-    exchange = nth(_opened(given), n, problems)
-    _report(problems)
+    exchange = nth(opened(given), n, problems)
+    report(problems)
     row = summarise(exchange, n, measured)
     ledger = request_ledger(exchange.request, measured) if exchange.request is not None else None
     if as_json:
@@ -79,8 +87,8 @@ def prune(given: Sequence[str], older: str | None, larger: str | None, dry_run: 
         limit = pruning.size(larger) if larger is not None else None
     except ValueError as error:
         raise Failure(str(error), 2) from None
-    removed, failed = pruning.run(_opened(given).files, time.time(), age, limit, dry_run=dry_run)
-    _report(failed)
+    removed, failed = pruning.run(opened(Given(tuple(given))).files, time.time(), age, limit, dry_run=dry_run)
+    report(failed)
     if as_json:
         print_json([{"file": file.path, "bytes": file.bytes} for file in removed])
         return
@@ -93,7 +101,7 @@ def nth(sources: Sources, n: int, problems: list[Problem]) -> Exchange:
     """The exchange with number ``n``. Reads the sources twice, so that only one body is in memory."""
     times = [exchange.time or 0.0 for exchange in sources.exchanges(problems)]
     if not times:
-        _report(problems)
+        report(problems)
         raise Failure("no recorded request was found", 3)
     if not 1 <= n <= len(times):
         raise Failure(f"there is no request {n}: the captures hold {len(times)}, numbered from 1", 2)
@@ -113,9 +121,10 @@ def _in_order(times: Sequence[float]) -> list[int]:
     return sorted(range(len(times)), key=lambda position: (times[position], position))
 
 
-def _opened(given: Sequence[str]) -> Sources:
+def opened(given: Given) -> Sources:
+    """The sources behind what was given. Raises Failure when a path does not exist."""
     try:
-        return Sources(given)
+        return Sources(given.paths, folded=given.folded)
     except NoSuchSource as error:
         raise Failure(str(error), 3) from None
 
@@ -135,16 +144,16 @@ def print_json(value: Any) -> None:
     sys.stdout.write(text + "\n")
 
 
-def _report(problems: Sequence[Problem]) -> None:
+def report(problems: Sequence[Problem]) -> None:
     for problem in problems:
         print(f"weighbridge: {safe(str(problem))}", file=sys.stderr)
 
 
-def _nothing(sources: Sources, given: Sequence[str], problems: Sequence[Problem], as_json: bool) -> None:
+def nothing(sources: Sources, given: Given, problems: Sequence[Problem], as_json: bool) -> None:
     """No exchange at all: says why, and fails when nothing could be read."""
     if problems:
         raise typer.Exit(3)
     if not sources.files:
-        raise Failure(f"no capture file in {', '.join(given)}; record one with `weighbridge capture`", 3)
+        raise Failure(f"no capture file in {', '.join(given.paths)}; record one with `weighbridge capture`", 3)
     if not as_json:
         print("no request was recorded")

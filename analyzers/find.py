@@ -26,16 +26,18 @@ type Form = Literal["as given", "with LF for CRLF", "without final newline", "wi
 type _Step = tuple[_Step, str | int | Elided] | None
 """The way to a value: the way to its container, and its name or number in it."""
 
+type _Found = tuple[How, Form, int | None, int]
+
 _LONGEST_KEY = 40  # characters of an object key that a path shows
-_KEY_HERE = "(key)"
+_DEEPEST = 64  # steps of a path; what lies deeper is shown at the last
+_AS_KEY = -1  # the last step of the way to an object key
 
 
 @dataclass(frozen=True, slots=True)
 class Needle:
-    """What is looked for. ``forms``: the texts that count as it, the given one first; ``hashes``: by sha256 in UTF-8.
-    ``shortest``: length in characters of the shortest form."""
+    """What is looked for. ``forms``: the texts to search for, the given one first; ``hashes``: all texts that count as
+    it, by sha256 in UTF-8. ``shortest``: length in characters of the shortest of them."""
 
-    text: str
     sha256: str
     forms: tuple[tuple[Form, str], ...]
     hashes: dict[str, Form]
@@ -107,8 +109,11 @@ def needle(text: str) -> Needle:
         forms.setdefault(form + "\n", "with final newline")
     forms.pop("", None)
     hashes = {sha256(form.encode("utf-8", "surrogatepass")).hexdigest(): name for form, name in forms.items()}
-    given = next(iter(hashes))
-    return Needle(text, given, tuple((name, form) for form, name in forms.items()), hashes, min(map(len, forms)))
+    searched: list[tuple[Form, str]] = []
+    for form, name in forms.items():  # where a form stands, each text that is a part of it was found already
+        if not any(before in form for _, before in searched):
+            searched.append((name, form))
+    return Needle(next(iter(hashes)), tuple(searched), hashes, min(map(len, forms)))
 
 
 def find(text: str, exchanges: Iterable[Exchange]) -> Findings:
@@ -128,11 +133,12 @@ def look(wanted: Needle, exchange: Exchange, n: int = 0) -> Looked:
     request, response = exchange.request, exchange.response
     reason = "the answer's request was not found" if request is None else request.reason
     if request is not None and reason is None:
-        hits += _looked(wanted, "request", request.body, unknown)
+        hits += _looked(wanted, "request", [(None, request.body)], request.body, unknown)
     answer: dict[str, Json] = {}
     if response is not None:
-        answer = {"content": response.content, "body": response.body, **response.rest}
-        hits += _looked(wanted, "response", answer, unknown)
+        answer = {**response.rest, "content": response.content, "body": response.body}
+        members: list[tuple[_Step, Json]] = [((None, name), value) for name, value in answer.items()]
+        hits += _looked(wanted, "response", members, answer, unknown)
     answered = any(value is not None for value in answer.values())
     return Looked(n, tuple(hits), len(unknown), sum(unknown), reason, answered)
 
@@ -155,40 +161,49 @@ def _numbered(one: Looked, n: int) -> Looked:
     return Looked(n, one.hits, one.unknown, one.unknown_chars, one.reason, one.answered)
 
 
-def _looked(wanted: Needle, side: Side, body: Json, unknown: list[int]) -> Iterator[Hit]:
-    """The hits in one body. Lengths of the folded strings that may hold the text are added to ``unknown``."""
+def _looked(
+    wanted: Needle, side: Side, values: Iterable[tuple[_Step, Json]], body: Json, unknown: list[int]
+) -> Iterator[Hit]:
+    """The hits in these values of one body. Lengths of the folded strings that may hold the text are added to
+    ``unknown``."""
     rows: dict[str, dict[str, Row]] = {}
-    for step, text in _strings(body):
-        hit = _folded(wanted, text, unknown) if type(text) is Elided else _kept(wanted, text)
-        if hit is None:
-            continue
-        how, form, at, count = hit
-        names = _names(step)
-        row = _row(names, body, rows)
-        chars = text.chars if type(text) is Elided else len(text)
-        told = (None, None) if row is None else (row.type, row.what)
-        yield Hit(side, _path(names), how, form, chars, at, count, *told)
+    for start, value in values:
+        for step, text in _strings(start, value):
+            if isinstance(text, Elided):
+                hit, chars = _folded(wanted, text, unknown), text.chars
+            else:
+                hit, chars = _kept(wanted, text), len(text)
+            if hit is None:
+                continue
+            how, form, at, count = hit
+            names = _names(step)
+            row = _row(names, side, body, rows)
+            told = (None, None) if row is None else (row.type, row.what)
+            yield Hit(side, _path(names), how, form, chars, at, count, *told)
 
 
-def _strings(root: Json) -> Iterator[tuple[_Step, str | Elided]]:
+def _strings(start: _Step, root: Json) -> Iterator[tuple[_Step, str | Elided]]:
     """All strings and object keys, kept or folded, in the order of the text, each with the way to it."""
-    stack: list[tuple[_Step, Json]] = [(None, root)]
+    stack: list[tuple[_Step, Json, int]] = [(start, root, 0)]
     while stack:
-        step, node = stack.pop()
+        step, node, depth = stack.pop()
         kind = type(node)
         if kind is str or kind is Elided:
             yield step, node
         elif kind is dict:
-            inner: list[tuple[_Step, Json]] = []
+            inner: list[tuple[_Step, Json, int]] = []
             for key, member in node.items():
-                here: _Step = (step, key)
-                inner += [((here, _KEY_HERE), key), (here, member)]
+                here = (step, key) if depth < _DEEPEST else step
+                inner += [((here, _AS_KEY), key, 0), (here, member, depth + 1)]
             stack += reversed(inner)
         elif kind is list:
-            stack += [((step, index), node[index]) for index in range(len(node) - 1, -1, -1)]
+            stack += [
+                ((step, index) if depth < _DEEPEST else step, node[index], depth + 1)
+                for index in range(len(node) - 1, -1, -1)
+            ]
 
 
-def _kept(wanted: Needle, text: str) -> tuple[How, Form, int, int] | None:
+def _kept(wanted: Needle, text: str) -> _Found | None:
     for form, looked_for in wanted.forms:
         at = text.find(looked_for)
         if at >= 0:
@@ -196,7 +211,7 @@ def _kept(wanted: Needle, text: str) -> tuple[How, Form, int, int] | None:
     return None
 
 
-def _folded(wanted: Needle, told: Elided, unknown: list[int]) -> tuple[How, Form, None, int] | None:
+def _folded(wanted: Needle, told: Elided, unknown: list[int]) -> _Found | None:
     if told.sha256 in wanted.hashes:
         return "hash", wanted.hashes[told.sha256], None, 1
     if told.chars > wanted.shortest or (told.chars == wanted.shortest and told.sha256 is None):
@@ -214,23 +229,39 @@ def _names(step: _Step) -> list[str | int | Elided]:
 
 
 def _path(names: Sequence[str | int | Elided]) -> str:
-    """The path of a value: ``messages[0].content[1].text``. A long key is told by its length."""
-    if names[-1:] == [_KEY_HERE]:  # of a key only its place: it holds the text
-        return _path([*names[:-2], ""]) + _KEY_HERE if len(names) > 2 else _KEY_HERE
-    return "".join(f"[{name}]" if type(name) is int else f".{_shown(name)}" for name in names).removeprefix(".")
+    """The path of a value: ``messages[0].content[1].text``. A long key is told by its length; of a key that holds the
+    text, the place only."""
+    if names[-1:] == [_AS_KEY]:
+        names = [*names[:-2], "(key)"]
+    return "".join(map(_shown, names)).removeprefix(".")
 
 
-def _shown(key: str | int | Elided) -> str:
-    if isinstance(key, str) and len(key) <= _LONGEST_KEY:
-        return key
-    return f"({key.chars if isinstance(key, Elided) else len(str(key))} characters)"
+def _shown(name: str | int | Elided) -> str:
+    if isinstance(name, int):
+        return f"[{name}]"
+    if isinstance(name, Elided):
+        return f".({name.chars} characters)"
+    return f".{name}" if len(name) <= _LONGEST_KEY else f".({len(name)} characters)"
 
 
-def _row(names: Sequence[str | int | Elided], body: Json, known: dict[str, dict[str, Row]]) -> Row | None:
+def _row(names: Sequence[str | int | Elided], side: Side, body: Json, known: dict[str, dict[str, Row]]) -> Row | None:
     """The ledger's row that a place lies in: that of the longest path it begins with. None: structure."""
     field = names[0] if names else None
-    if type(field) is not str or type(body) is not dict:
+    if type(field) is not str or type(body) is not dict or field not in body:
         return None
     if field not in known:
-        known[field] = {part.row.path: part.row for part in parts(field, body[field]) if part.row is not None}
-    return next((row for end in range(len(names), 0, -1) if (row := known[field].get(_path(names[:end])))), None)
+        known[field] = _rows(field, body[field], side)
+    found, path = None, ""
+    for name in names:
+        path = (path + _shown(name)).removeprefix(".")
+        found = known[field].get(path, found)
+    return found
+
+
+def _rows(field: str, value: Json, side: Side) -> dict[str, Row]:
+    """The rows of a field by path. The content of an answer has those of a message."""
+    if side == "response" and field == "content":
+        inside = "messages[0]."
+        message = parts("messages", [{"content": value}])
+        return {part.row.path.removeprefix(inside): part.row for part in message if part.row is not None}
+    return {part.row.path: part.row for part in parts(field, value) if part.row is not None}

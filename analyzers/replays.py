@@ -16,7 +16,10 @@ from itertools import pairwise
 from typing import Literal
 
 from analyzers.calls import Call
-from analyzers.spent import Spent, Sum, summed
+from analyzers.spent import Sum, summed
+
+type Counters = tuple[int | None, int | None, int | None, int | None]
+"""Uncached input, cache writes, cache reads, output."""
 
 type Reason = Literal["probable_replay", "unidentified_copy"]
 
@@ -37,12 +40,12 @@ def set_aside(calls: Sequence[Call], runs: Iterable[Sequence[Call]]) -> tuple[li
     ``runs``: calls of one file whose records lie within one second, in the file's order."""
     copies: dict[str, tuple[Reason, Call, str]] = {}
     _same_moment(calls, copies)
-    by_counters: defaultdict[Spent, list[Call]] = defaultdict(list)
     runs = list(runs)
     nameless = [call for call in calls if call.logged and call.message_id is None and call.request_id is None]
-    if runs or nameless:
-        for call in calls:
-            by_counters[_counters(call)].append(call)
+    by_counters: dict[Counters, list[Call]] = {_counters(call): [] for group in (*runs, nameless) for call in group}
+    for call in calls if by_counters else ():
+        if (alike := by_counters.get(_counters(call))) is not None:
+            alike.append(call)
     for run in runs:
         _same_order(run, by_counters, copies)
     for group in _by_file(nameless).values():
@@ -51,8 +54,9 @@ def set_aside(calls: Sequence[Call], runs: Iterable[Sequence[Call]]) -> tuple[li
     return kept, _told(copies.values())
 
 
-def _counters(call: Call) -> Spent:
-    return call.spent._replace(written_5m=None, written_1h=None, thinking=None)
+def _counters(call: Call) -> Counters:
+    fresh, written, _, _, read, output, _ = call.spent
+    return fresh, written, read, output
 
 
 def _counts(call: Call) -> bool:
@@ -71,7 +75,7 @@ def _same_moment(calls: Sequence[Call], copies: dict[str, tuple[Reason, Call, st
 
 
 def _same_order(
-    run: Sequence[Call], by_counters: dict[Spent, list[Call]], copies: dict[str, tuple[Reason, Call, str]]
+    run: Sequence[Call], by_counters: dict[Counters, list[Call]], copies: dict[str, tuple[Reason, Call, str]]
 ) -> None:
     """A run of one second that repeats calls of one other file, in their order and at other times."""
     steps: list[tuple[Call, Call]] = []
@@ -93,7 +97,7 @@ def _same_order(
 
 
 def _nameless(
-    group: Sequence[Call], by_counters: dict[Spent, list[Call]], copies: dict[str, tuple[Reason, Call, str]]
+    group: Sequence[Call], by_counters: dict[Counters, list[Call]], copies: dict[str, tuple[Reason, Call, str]]
 ) -> None:
     """All records of a file that have no id, when each of them has the counters of an identified call elsewhere."""
     found: list[tuple[Call, Call]] = []

@@ -178,7 +178,8 @@ def _sketch(body: Json, path: str, betas: Sequence[str], batch: Iterable[Skeleto
 
 def _field(sized: FieldSize, value: Json) -> Field:
     content = sum(row.size for row in sized.rows)
-    return Field(sized.name, sized.size, content, sized.structure, shape(value))
+    name = sized.name if word(sized.name) or not sized.name else f"({len(sized.name)} characters)"
+    return Field(name, sized.size, content, sized.structure, shape(value))
 
 
 def shape(value: Json) -> str:

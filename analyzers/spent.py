@@ -1,14 +1,13 @@
 """What one call spent, in tokens: the counters that are added up, and the sums of them.
 
-``Spent`` is the short form of a ``Usage``: eight numbers in a tuple, because totals run over hundreds of thousands of
-calls. ``of_usage`` gives it from the typed usage; ``of_plain`` gives the same from the raw object when that has nothing
-unusual about it, at a tenth of the cost. None is unknown; a sum over unknowns is a lower bound and says so.
+``Spent`` is the short form of a ``Usage``: seven numbers in a tuple, because totals run over hundreds of thousands of
+calls. None is unknown; a sum over unknowns is a lower bound and says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from analyzers.wire.usage import Usage
 
@@ -95,52 +94,6 @@ def _both(a: Spent, b: Spent) -> Spent:
     return Spent(*sums)
 
 
-def of_plain(raw: Any) -> tuple[Spent, Spent] | None:
-    """Top level and billed counters of a raw usage that needs no judgement: whole non-negative counts under the API's
-    names, a split that adds up, and no pass that differs from the top level. None: read it with ``Usage.from_json``."""
-    if type(raw) is not dict:
-        return None
-    fresh, written = raw.get("input_tokens"), raw.get("cache_creation_input_tokens")
-    read, output = raw.get("cache_read_input_tokens"), raw.get("output_tokens")
-    if not type(fresh) is type(written) is type(read) is type(output) is int:
-        return None
-    five = hour = 0 if written == 0 else None
-    thinking = None
-    if (split := raw.get("cache_creation")) is not None:
-        if type(split) is not dict or len(split) != 2:
-            return None
-        five, hour = split.get("ephemeral_5m_input_tokens"), split.get("ephemeral_1h_input_tokens")
-        if not type(five) is type(hour) is int or five + hour != written or five < 0 or hour < 0:
-            return None
-    if (details := raw.get("output_tokens_details")) is not None:
-        thinking = details.get("thinking_tokens") if type(details) is dict else None
-        if type(thinking) is not int or not 0 <= thinking < _EXACT:
-            return None
-    if not (0 <= fresh < _EXACT and 0 <= written < _EXACT and 0 <= read < _EXACT and 0 <= output < _EXACT):
-        return None
-    if raw.get("iterations") and not _one_pass(raw):
-        return None
-    top = Spent(fresh, written, five, hour, read, output, thinking)
-    return top, top
-
-
-_EXACT = 2**53
-_FOUR = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens", "cache_creation")
-
-
-def _one_pass(raw: dict[str, Any]) -> bool:
-    """Whether the only iteration is the message itself, told again with the same counters."""
-    passes = raw["iterations"]
-    if type(passes) is not list or len(passes) != 1 or type(passes[0]) is not dict:
-        return False
-    one = passes[0]
-    if one.get("type") != "message" or "output_tokens_details" in raw or "output_tokens_details" in one:
-        return False
-    return all(one.get(name) == raw.get(name) for name in _FOUR) and not any(
-        type(one.get(name)) is bool for name in _FOUR
-    )
-
-
 class Sum:
     """Counters added up. ``unknown``: how many of the ``count`` calls left a counter open; such a sum is a lower
     bound."""
@@ -154,10 +107,10 @@ class Sum:
 
     def add(self, spent: Spent) -> None:
         self.count += 1
-        amounts, unknown = self.amounts, self.unknown
+        amounts = self.amounts
         for place, value in enumerate(spent):
             if value is None:
-                unknown[place] += 1
+                self.unknown[place] += 1
             else:
                 amounts[place] += value
 

@@ -18,23 +18,16 @@ from analyzers.spent import Sum
 
 DAY = 86400
 
-_KEYS = (
-    ("input_tokens", "fresh"),
-    ("cache_creation_input_tokens", "written"),
-    ("ephemeral_5m_input_tokens", "written_5m"),
-    ("ephemeral_1h_input_tokens", "written_1h"),
-    ("cache_read_input_tokens", "read"),
-)
-
 
 @dataclass(slots=True)
 class Totals:
     """A sum over calls. ``requests``: calls of a model, failed and unfinished ones among them; ``failed_attempts``:
     requests that failed and were sent again; ``partial``: calls that hold counters of a failed attempt, which may have
-    been billed."""
+    been billed. ``alike``: the calls of both sums until ``settle`` puts them there, since nearly all are the same."""
 
     spent: Sum = field(default_factory=Sum)
     billed: Sum = field(default_factory=Sum)
+    alike: Sum = field(default_factory=Sum)
     requests: int = 0
     failed: int = 0
     unfinished: int = 0
@@ -51,8 +44,18 @@ class Totals:
                 return  # an answer that was an error is not billed
         elif call.state == "unfinished":
             self.unfinished += 1
-        self.spent.add(call.spent)
-        self.billed.add(call.billed)
+        if call.billed is call.spent:
+            self.alike.add(call.spent)
+        else:
+            self.spent.add(call.spent)
+            self.billed.add(call.billed)
+
+    def settle(self) -> Totals:
+        """Both sums whole."""
+        self.spent.add_sum(self.alike)
+        self.billed.add_sum(self.alike)
+        self.alike = Sum()
+        return self
 
     def add_totals(self, other: Totals) -> None:
         self.spent.add_sum(other.spent)
@@ -68,21 +71,6 @@ class Totals:
         """Whether every sum is exact: no call unfinished or perhaps billed in part, no billed counter unknown."""
         open_ = self.spent.at_least("fresh", "written", "read", "output")
         return not (open_ or self.unfinished or self.partial)
-
-    def as_json(self, of: Sum | None = None) -> dict[str, Any]:
-        """The API's names; null for a counter that no call gave. Where ``complete`` is false, sums are lower bounds."""
-        sums = of or self.spent
-        told: dict[str, Any] = {name: known(sums, part) for name, part in _KEYS}
-        told["total_input_tokens"] = total_input(sums)
-        told["output_tokens"] = known(sums, "output")
-        told["thinking_tokens"] = known(sums, "thinking")
-        return told | {
-            "requests": self.requests,
-            "failed": self.failed,
-            "unfinished": self.unfinished,
-            "failed_attempts": self.failed_attempts,
-            "complete": self.complete,
-        }
 
 
 def known(sums: Sum, part: str) -> int | None:
@@ -146,6 +134,8 @@ def report(calls: Iterable[Call], aside: Sequence[SetAside] = (), *, synthetic: 
         cell.add(call)
         if call.time is not None and call.session not in firsts:
             firsts[call.session] = call.time
+    for cell in cells.values():
+        cell.settle()
     everything = summed_up(cells.values())
     return Report(
         totals=everything,

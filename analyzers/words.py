@@ -24,5 +24,6 @@ def label(what: str | None, kind: str) -> str | None:
     of other blocks it comes from the request: a tool's name, a media type with its measures."""
     if what is None:
         return None
-    form = _LABEL if kind in ("text", "search_result") or kind.endswith("tool_result") else _MEASURED
+    texts = kind in ("text", "tool_result", "search_result") or kind.endswith("_tool_result")
+    form = _LABEL if texts else _MEASURED
     return what if form.fullmatch(what) else None

@@ -4,8 +4,8 @@ Three kinds of records: ``api-request-shape`` (system and tools), ``api-request-
 (parameters, and the messages as hashes: the first ``keep`` of its ``base``, then its ``tail``). A message without a
 blob is a run of user or assistant records of the same file. Hashes are SHA-256 of compact JSON with sorted keys,
 without ``cache_control``, a string content taken as one text block; ``requestDigest`` is one over the whole (measured
-on 74 of 74 requests of 2.1.332 against the wire: equal in every field, and every digest agrees). The format is the client's own
-and may change: whatever does not fit leaves the request without a body, with the reason.
+on 74 of 74 requests of 2.1.332 against the wire: equal in every field, and every digest agrees). The format is the
+client's own and may change: whatever does not fit leaves the request without a body, with the reason.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The usage in Claude Code's session files, without reading anything else of them.
 
 Session files hold everything a client ever saw, and the counters are a thousandth of it. So lines are looked at as
-bytes, and only those that hold a ``"usage"`` are parsed; large files are cut into segments at line ends, and segments
+bytes, only those that hold a ``"usage"`` are decoded, and of those a dozen members (a decoder that knows what is wanted
+skips the content, at a third of the cost of parsing it). Large files are cut into segments at line ends, and segments
 are read by several processes. Whatever the spacing of the JSON. One API call is several records (one per content block,
 usage repeated, placeholders before the final counts): within a segment they become one call here, across segments and
 files in ``calls``. O(bytes), memory: one line, and the calls.
@@ -18,12 +19,14 @@ from datetime import datetime
 from typing import Any, BinaryIO
 
 import orjson
+from msgspec import UNSET, DecodeError, Struct, to_builtins
+from msgspec.json import Decoder
 
 from analyzers.calls import Call
 from analyzers.exchange import Problem
-from analyzers.spent import Spent, billed_of, of_plain, of_usage
-from analyzers.wire.jsontext import NotJson, parse
-from analyzers.wire.usage import Usage
+from analyzers.spent import Spent, billed_of, of_usage
+from analyzers.wire.jsontext import NotJson, dump, parse
+from analyzers.wire.usage import Usage, count
 
 SEGMENT = 24 * 1024 * 1024
 LINE_LIMIT = 64 * 1024 * 1024
@@ -34,6 +37,8 @@ ALONE = 32 * 1024 * 1024
 
 MOST_PROCESSES = 8
 _BUFFER = 1 << 18
+_SHORT = 1 << 14  # bytes of a line that tells of a failed request, at the most
+_EXACT = 2**53
 _OPEN, _CLOSE = b"{"[0], b"}"[0]
 SYNTHETIC = "<synthetic>"
 PLACEHOLDER = 8
@@ -62,12 +67,23 @@ class Found:
     problems: list[Problem] = field(default_factory=list)
     synthetic: int = 0
     lines: int = 0
+    own_totals: dict[str, Spent] = field(default_factory=dict)
 
 
-def scan(files: Sequence[str], processes: int | None = None) -> Iterator[Found]:
-    """What the segments of the files hold, in the order of the files. ``processes`` None: as many as it takes."""
+def scan(files: Sequence[str], processes: int | None = None, done: list[int] | None = None) -> Iterator[Found]:
+    """What the segments of the files hold, in the order of the files. ``processes`` None: as many as it takes;
+    ``done``: is kept at the number of bytes that were read, and of all."""
     parts = list(segments(files))
     size = sum(part.end - part.start for part in parts)
+    if done is not None:
+        done[:] = 0, max(size, 1)
+    for part, found in zip(parts, _read(parts, size, processes), strict=True):
+        if done is not None:
+            done[0] += part.end - part.start
+        yield found
+
+
+def _read(parts: Sequence[Segment], size: int, processes: int | None) -> Iterator[Found]:
     wanted = processes or (1 if size <= ALONE else min(os.cpu_count() or 1, MOST_PROCESSES))
     if wanted == 1:
         yield from map(read_segment, parts)
@@ -99,21 +115,77 @@ def read_segment(segment: Segment) -> Found:
     return reader.finish()
 
 
+class _Split(Struct):
+    ephemeral_5m_input_tokens: int = 0
+    ephemeral_1h_input_tokens: int = 0
+
+
+class _Details(Struct):
+    thinking_tokens: int | None = None
+
+
+class _Pass(Struct):
+    type: str | None = None
+    input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class _Usage(Struct):
+    """A usage whose counters are whole numbers or missing; any other kind is decoded in another way."""
+
+    input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_creation: _Split | None = None
+    output_tokens_details: _Details | None = None
+    iterations: list[_Pass] | None = None
+
+
+class _Message(Struct):
+    id: Any = None
+    model: Any = None
+    stop_reason: Any = UNSET
+    usage: _Usage | None = None
+
+
+class _Record(Struct):
+    """The members of a record that tell whose call it was; whatever else it holds is skipped unread."""
+
+    type: Any = None
+    message: _Message | None = None
+    requestId: Any = None
+    sessionId: Any = None
+    requestSessionId: Any = None
+    timestamp: Any = None
+    isSidechain: Any = None
+    agentId: Any = None
+    isApiErrorMessage: Any = None
+    requestedModel: Any = None
+
+
+_DECODER = Decoder(_Record)
+
+
 @dataclass(slots=True)
 class _Open:
-    """A call whose records are being collected."""
+    """A call whose records are being collected. ``odd``: its usage, where that has to be judged as a whole. ``size``:
+    bytes of the records, until one gives a reason to stop."""
 
-    row: dict[str, Any]
-    message: dict[str, Any]
-    stamp: str
+    record: _Record
+    message: _Message
     line: int
-    best: dict[str, Any]
-    output: Any
+    usage: _Usage
+    odd: Any
     stopped: bool
-    chars: int
-    sidechain: bool
     asked: bool
+    sidechain: bool
+    failed: int
     rows: int = 1
+    size: int = 0
+    chars: int = 0
 
 
 class _Reader:
@@ -124,6 +196,7 @@ class _Reader:
         self._counts: Counter[str] = Counter()
         self._first: dict[str, int] = {}
         self._line = 0
+        self._failed = 0  # requests that the next call is a retry of
 
     def problem(self, text: str) -> None:
         self.found.problems.append(Problem(self.segment.path, text))
@@ -144,6 +217,8 @@ class _Reader:
                 self._count("lines longer than 64 MB were passed over")
             elif b'"usage"' in line:
                 self._parse(line)
+            elif len(line) < _SHORT and (b'"api_error"' in line or b'"cost-state"' in line):
+                self._note(line)
             elif line[0] != _OPEN or line[-2:-1] != b"}":
                 self._odd(line)
 
@@ -156,6 +231,20 @@ class _Reader:
                 break
         return skipped
 
+    def _note(self, line: bytes) -> None:
+        """A record of a failed request, or the client's own totals of the session so far."""
+        try:
+            row = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            self._odd(line)
+            return
+        if row.get("subtype") == "api_error":
+            self._failed += 1
+        elif row.get("type") == "cost-state" and type(row.get("modelUsage")) is dict:
+            session = _text(row.get("sessionId"))
+            if session is not None:
+                self.found.own_totals[session] = _own_totals(row["modelUsage"])
+
     def _odd(self, line: bytes) -> None:
         """A line that is no JSON object at first sight: with blanks around it, it may be one."""
         bare = line.strip(b" \t\r\n\xef\xbb\xbf")
@@ -164,68 +253,77 @@ class _Reader:
 
     def _parse(self, line: bytes) -> None:
         try:
-            row = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            try:
-                row = parse(line).value
-            except NotJson:
-                self._count("lines are not readable and were passed over")
-                return
-        if type(row) is not dict:
+            record = _DECODER.decode(line)
+        except DecodeError:  # damage, or a member of another kind than it should be
+            self._parse_whole(line)
             return
-        kind = row.get("type")
-        if kind == "progress":  # a sub-agent's record, told in the main file
+        kind, message = record.type, record.message
+        if kind == "assistant" and message is not None and message.usage is not None:
+            if not message.usage.iterations or _is_one_pass(message.usage, message.usage.iterations):
+                self._take(record, message, message.usage, None, line)
+            else:
+                self._parse_whole(line)
+        elif kind == "progress":
+            self._parse_whole(line)
+
+    def _parse_whole(self, line: bytes) -> None:
+        """A line that is told in another way than most: iterations, odd counters, a sub-agent's record quoted in the
+        main file, or damage."""
+        try:
+            row = parse(line.strip()).value
+        except NotJson:
+            self._count("lines are not readable and were passed over")
+            return
+        if type(row) is dict and row.get("type") == "progress":
             row = _told(row)
-            kind = row.get("type")
-        message = row.get("message")
-        if kind != "assistant" or type(message) is not dict:
+        message = row.get("message") if type(row) is dict else None
+        if (
+            type(message) is not dict
+            or row.get("type") != "assistant"
+            or type(usage := message.get("usage")) is not dict
+        ):
             return
-        usage = message.get("usage")
-        if type(usage) is not dict:
-            return
-        if message.get("model") == SYNTHETIC or row.get("isApiErrorMessage"):
+        told = _Message(message.get("id"), message.get("model"), message.get("stop_reason", UNSET))
+        members = {name: row.get(name) for name in _Record.__struct_fields__ if name not in ("type", "message")}
+        plain = _Usage(output_tokens=count(usage.get("output_tokens")))
+        self._take(_Record("assistant", told, **members), told, plain, usage, dump({"message": message}))
+
+    def _take(self, record: _Record, message: _Message, usage: _Usage, odd: Any, line: bytes) -> None:
+        if message.model == SYNTHETIC or record.isApiErrorMessage:
             self.found.synthetic += 1
             return
-        if _has_float(usage):  # the fast parser forgets how a large number was written
-            row = parse(line).value
-            row = _told(row) if row.get("type") == "progress" else row
-            message = row["message"]
-            usage = message["usage"]
-        self._take(row, message, usage)
-
-    def _take(self, row: dict[str, Any], message: dict[str, Any], usage: dict[str, Any]) -> None:
-        name, request = message.get("id"), row.get("requestId")
-        if type(name) is str and name:
-            key = name
-        elif type(request) is str and request:
-            key = f"request {request}"
-        else:
-            key = f"line {self._line}"
-        output = usage.get("output_tokens")
-        stopped = message.get("stop_reason") is not None
-        chars = 0 if stopped else visible_chars(message.get("content"))
+        key = message.id
+        if type(key) is not str or not key:
+            request = record.requestId
+            key = f"request {request}" if type(request) is str and request else f"line {self._line}"
+        stop = message.stop_reason
+        stopped = stop is not None and stop is not UNSET
         call = self._open.get(key)
         if call is None:
-            stamp = row.get("timestamp")
-            self._open[key] = _Open(
-                row,
-                message,
-                stamp if type(stamp) is str else "",
-                self._line,
-                usage,
-                output,
-                stopped,
-                chars,
-                row.get("isSidechain") is True,
-                "stop_reason" in message,
+            side = record.isSidechain is True
+            call = self._open[key] = _Open(
+                record, message, self._line, usage, odd, stopped, stop is not UNSET, side, self._failed
             )
-            return
-        call.rows += 1
-        call.chars += chars
-        call.sidechain = call.sidechain and row.get("isSidechain") is True
-        if (stopped, _amount(output)) > (call.stopped, _amount(call.output)):
-            call.best, call.output = usage, output
-        call.stopped = call.stopped or stopped
+            self._failed = 0
+        else:
+            call.rows += 1
+            if call.sidechain and record.isSidechain is not True:
+                call.sidechain = False
+            if (stopped, usage.output_tokens or 0) > (call.stopped, call.usage.output_tokens or 0):
+                call.usage, call.odd = usage, odd
+                call.stopped = call.stopped or stopped
+        if not call.stopped:
+            self._look(call, line)
+
+    def _look(self, call: _Open, line: bytes) -> None:
+        """Counts the visible characters of an answer without a reason to stop; only when there can be too many."""
+        call.size += len(line)
+        if call.size > IMPOSSIBLE * (call.usage.output_tokens or 0):
+            try:
+                message = orjson.loads(line)["message"]
+            except (orjson.JSONDecodeError, KeyError, TypeError):
+                return
+            call.chars += visible_chars(message.get("content"))
 
     def _count(self, text: str) -> None:
         self._counts[text] += 1
@@ -242,10 +340,12 @@ class _Reader:
         second, run = "", list[int]()
         stem = os.path.basename(self.segment.path).removesuffix(".jsonl")
         notes: Counter[str] = Counter()
-        for position, (key, call) in enumerate(self._open.items()):
-            found.calls.append(self._call(key, call, stem, notes))
-            if call.stamp[:19] != second or not second:
-                second, run = call.stamp[:19], [position]
+        for position, call in enumerate(self._open.values()):
+            stamp = call.record.timestamp
+            stamp = stamp if type(stamp) is str else ""
+            found.calls.append(self._call(call, stamp, stem, notes))
+            if stamp[:19] != second or not second:
+                second, run = stamp[:19], [position]
             else:
                 run.append(position)
                 if len(run) == 2:
@@ -254,35 +354,89 @@ class _Reader:
             self.problem(f"{number} {text} (the first: {self.place(self._first[text])})")
         for text, number in notes.items():
             self.problem(f"{number} times: {text}")
+        self._open.clear()
         return found
 
-    def _call(self, key: str, call: _Open, stem: str, notes: Counter[str]) -> Call:
-        spent = of_plain(call.best)
-        if spent is None:
-            usage, told = Usage.from_json(call.best)
+    def _call(self, call: _Open, stamp: str, stem: str, notes: Counter[str]) -> Call:
+        top = _plain(call.usage) if call.odd is None else None
+        billed = top
+        if top is None or billed is None:
+            usage, told = Usage.from_json(call.odd if call.odd is not None else to_builtins(call.usage))
             notes.update(f"{note.path} {note.detail}" for note in told)
-            spent = of_usage(usage), billed_of(usage)
-        row, message = call.row, call.message
-        final = call.stopped or not is_placeholder(spent[0], call.chars, call.asked)
-        agent = word(row, "agentId") or (
-            stem.removeprefix("agent-") if call.sidechain and stem[:6] == "agent-" else None
-        )
+            top, billed = of_usage(usage), billed_of(usage)
+        record, message, of_agent = call.record, call.message, stem[:6] == "agent-"
+        final = call.stopped or not is_placeholder(top, call.chars, call.asked)
+        session = _text(record.requestSessionId) or _text(record.sessionId) or (None if of_agent else stem)
+        agent = _text(record.agentId) or (stem[6:] if of_agent else None)
         return Call(
-            seconds(call.stamp),
-            word(row, "requestSessionId") or word(row, "sessionId") or (None if stem[:6] == "agent-" else stem),
+            seconds(stamp),
+            session,
             agent if call.sidechain else None,
-            word(message, "model"),
-            word(row, "requestedModel"),
-            word(message, "id"),
-            word(row, "requestId"),
+            _text(message.model),
+            _text(record.requestedModel),
+            _text(message.id),
+            _text(record.requestId),
             "completed" if final else "unfinished",
-            spent[0],
-            spent[1],
+            top,
+            billed,
             self.place(call.line),
-            logged=True,
-            rows=call.rows,
-            sidechain=call.sidechain,
+            True,
+            call.rows,
+            1 + call.failed,
+            call.failed,
+            None,
+            None,
+            None,
+            call.sidechain,
         )
+
+
+def _is_one_pass(usage: _Usage, passes: list[_Pass]) -> bool:
+    """Whether the only iteration is the message itself, told again with the same counters."""
+    one = passes[0]
+    return (
+        len(passes) == 1
+        and one.type == "message"
+        and one.input_tokens == usage.input_tokens
+        and one.cache_creation_input_tokens == usage.cache_creation_input_tokens
+        and one.cache_read_input_tokens == usage.cache_read_input_tokens
+        and one.output_tokens == usage.output_tokens
+    )
+
+
+def _plain(usage: _Usage) -> Spent | None:
+    """The counters of a usage that needs no judgement: all are there, none is negative or beyond what a double holds,
+    and the split by lifetime adds up. The same as ``of_usage`` gives. None: judge it."""
+    fresh, written = usage.input_tokens, usage.cache_creation_input_tokens
+    read, output, split = usage.cache_read_input_tokens, usage.output_tokens, usage.cache_creation
+    if fresh is None or written is None or read is None or output is None:
+        return None
+    if not (0 <= fresh < _EXACT and 0 <= written < _EXACT and 0 <= read < _EXACT and 0 <= output < _EXACT):
+        return None
+    five = hour = 0 if written == 0 else None
+    if split is not None:
+        five, hour = split.ephemeral_5m_input_tokens, split.ephemeral_1h_input_tokens
+        if five + hour != written or five < 0 or hour < 0:
+            return None
+    details = usage.output_tokens_details
+    thinking = details.thinking_tokens if details is not None else None
+    if thinking is not None and not 0 <= thinking < _EXACT:
+        return None
+    return Spent(fresh, written, five, hour, read, output, thinking)
+
+
+def _text(value: Any) -> str | None:
+    return value if type(value) is str and value else None
+
+
+def _own_totals(models: dict[str, Any]) -> Spent:
+    """The client's counters of all models together."""
+    names = (
+        "inputTokens", "cacheCreationInputTokens", "cacheCreationEphemeral5mInputTokens",
+        "cacheCreationEphemeral1hInputTokens", "cacheReadInputTokens", "outputTokens", "thinkingTokens",
+    )  # fmt: skip
+    told = [[count(model.get(name)) for name in names] for model in models.values() if type(model) is dict]
+    return Spent(*(None if None in column else sum(column) for column in zip(*told, strict=True))) if told else Spent()
 
 
 def _told(row: dict[str, Any]) -> dict[str, Any]:
@@ -291,14 +445,6 @@ def _told(row: dict[str, Any]) -> dict[str, Any]:
     if type(data) is not dict or type(inner := data.get("message")) is not dict:
         return {}
     return {"sessionId": row.get("sessionId"), "agentId": data.get("agentId")} | inner | {"isSidechain": True}
-
-
-def _has_float(usage: dict[str, Any]) -> bool:
-    return any(type(value) is float for value in usage.values())
-
-
-def _amount(value: Any) -> float:
-    return value if type(value) in (int, float) else -1
 
 
 def is_placeholder(spent: Spent, chars: int, asked: bool) -> bool:

@@ -69,15 +69,15 @@ def _kind_of_object(keys: list[str]) -> Kind:
     names = frozenset(keys)
     if "kind" in names and names & {"format", "fold_over", "route"}:
         return "capture"
-    if "type" in names and names & _LOG:
+    if ("type" in names and names & _LOG) or "parentUuid" in names:
         return "claude_code"
     if "log" in names and _is_har(keys):
         return "har"
     if not names & _REQUEST and _is_pairs(keys):
         return "pairs"
-    if names & _REQUEST:
-        return "body"
-    return "companion" if names & _COMPANION else "unknown"
+    if names & _COMPANION:
+        return "companion"
+    return "body" if names & _REQUEST else "unknown"
 
 
 def _is_har(keys: list[str]) -> bool:

@@ -24,6 +24,7 @@ from analyzers.wire.jsontext import NotJson
 
 WHAT_TO_DO = "name a capture file or folder with --captures, or record one with `weighbridge capture`"
 CHUNK = 1 << 20
+HEAD = 1 << 12
 RAW_LIMIT = 300 * 1024 * 1024  # bytes of a single JSON body: above the API's own limit
 _NAMED = 3
 
@@ -66,7 +67,11 @@ class Sources:
         """What kind a file is. Raises OSError."""
         if file not in self._kinds:
             with self._opened(file) as stream:
-                self._kinds[file] = kind_of(stream.read(CHUNK))
+                first = stream.read(HEAD)
+                kind = kind_of(first)
+                if kind != "claude_code" and len(first) == HEAD:  # of thousands of logs, little is enough
+                    kind = kind_of(first + stream.read(CHUNK))
+                self._kinds[file] = kind
         return self._kinds[file]
 
     def path_of(self, file: str) -> str:

@@ -49,6 +49,7 @@ _BEGINNINGS = (
     ("<command-name>", "slash command"),
     ("<command-message>", "slash command"),
     ("This session is being continued", "compaction summary"),
+    ("CRITICAL: Respond with TEXT ONLY", "compaction request"),
     ("<user-prompt-submit-hook>", "hook output"),
     ("<session-start-hook>", "hook output"),
     ("SessionStart hook", "hook output"),

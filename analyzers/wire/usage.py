@@ -64,9 +64,7 @@ class Usage:
     @property
     def at_least_input(self) -> int:
         """The sum of those input counters that are known."""
-        return (
-            (self.input_tokens or 0) + (self.cache_creation_input_tokens or 0) + (self.cache_read_input_tokens or 0)
-        )
+        return (self.input_tokens or 0) + (self.cache_creation_input_tokens or 0) + (self.cache_read_input_tokens or 0)
 
     @classmethod
     def from_json(cls, raw: Json) -> tuple[Usage, tuple[Note, ...]]:

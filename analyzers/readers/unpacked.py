@@ -1,0 +1,73 @@
+"""The bytes of a file, decompressed on the way where it is gzip, zlib or zstd: told by its first bytes.
+
+Memory stays flat however much comes out, since it is handed on in pieces. A library that meets damage forgets what it
+had made of the bytes of that call, so few are given at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzers.readers.source import Source
+from analyzers.wire.inflate import DECODERS, ERRORS
+
+CHUNK = 1 << 18
+_BLOCK = 4096
+_HEAD = 1 << 16
+
+
+def unpacked(source: Source) -> Iterator[bytes]:
+    """The file from its start, in pieces. Damage and a cut are problems of the source. Raises OSError."""
+    source.stream.seek(0)
+    chunk = source.stream.read(CHUNK)
+    kind = _packing(chunk)
+    if kind is None:
+        while chunk:
+            yield chunk
+            chunk = source.stream.read(CHUNK)
+        return
+    codec = DECODERS[kind]()
+    while chunk:
+        try:
+            for begin in range(0, len(chunk), _BLOCK):
+                piece = chunk[begin : begin + _BLOCK]
+                while piece:
+                    if codec.eof:  # gzip and zstd: another member follows
+                        codec = DECODERS[kind]()
+                    yield from codec.pieces(piece)
+                    piece = codec.rest if codec.eof else b""
+        except ERRORS:
+            source.problem(f"the {kind} data is damaged or followed by something else: it was read up to there")
+            return
+        chunk = source.stream.read(CHUNK)
+    if not codec.eof:
+        source.problem(f"the {kind} data was cut: it was read up to there")
+
+
+def unpacked_head(first: bytes) -> bytes:
+    """What the first bytes of a file hold, decompressed when they are compressed, as far as they go."""
+    kind = _packing(first)
+    if kind is None:
+        return first
+    out = bytearray()
+    codec = DECODERS[kind]()
+    try:
+        for begin in range(0, len(first), _BLOCK):
+            for piece in codec.pieces(first[begin : begin + _BLOCK]):
+                out += piece
+            if len(out) >= _HEAD or codec.eof:
+                break
+    except ERRORS:
+        pass
+    return bytes(out)
+
+
+def _packing(head: bytes) -> str | None:
+    """``gzip`` (RFC 1952 §2.3), ``zstd`` (RFC 8878 §3.1.1), ``zlib`` (RFC 1950 §2.2), or None."""
+    if head.startswith(b"\x1f\x8b\x08"):
+        return "gzip"
+    if head.startswith(b"\x28\xb5\x2f\xfd"):
+        return "zstd"
+    if len(head) > 1 and head[0] & 0x8F == 0x08 and (head[0] << 8 | head[1]) % 31 == 0:
+        return "zlib"
+    return None

@@ -1,0 +1,174 @@
+"""Sessions as JSON and on the terminal. Adds nothing up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from analyzers import tables
+from analyzers.failure import safe
+from analyzers.sessions import SessionRow, SideRow, ThreadRow, TurnRow
+from analyzers.spent import Sum
+from analyzers.tables import Grid
+from analyzers.usage import known, total_input
+from analyzers.usage_shown import bound, spent_json, sums_json
+from analyzers.wire.record import timestamp
+
+_SIDE_WORDS = {
+    "count_tokens": "counts of tokens",
+    "probe": "probes",
+    "compaction": "summaries for compaction",
+    "helper": "helper calls",
+    "batch": "batch calls",
+}
+_MOST_MESSAGES = 8
+_SHORT_ID = 8
+
+
+def sessions_json(rows: Sequence[SessionRow]) -> dict[str, Any]:
+    """What ``sessions --json`` prints."""
+    return {"sessions": [_session_json(row) for row in rows]}
+
+
+def _session_json(row: SessionRow) -> dict[str, Any]:
+    return {
+        "session": row.name,
+        "declared": row.declared,
+        "first": None if row.first is None else timestamp(row.first),
+        "last": None if row.last is None else timestamp(row.last),
+        "runs": row.runs,
+        "warm_start": row.warm,
+        "calls": row.calls,
+        "failed_attempts": row.failed_attempts,
+        "usage": sums_json(row.sums) | {"complete": not row.sums.at_least("fresh", "written", "read", "output")},
+        "threads": [_thread_json(thread) for thread in row.threads],
+        "side_calls": [_side_json(side) for side in row.side],
+        "notes": list(row.notes),
+    }
+
+
+def _thread_json(thread: ThreadRow) -> dict[str, Any]:
+    return {
+        "agent": thread.agent,
+        "forked_from": thread.forked_from,
+        "session_from": thread.session_from,
+        "current": thread.current,
+        "messages": list(thread.messages),
+        "turns": [_turn_json(turn) for turn in thread.turns],
+    }
+
+
+def _turn_json(turn: TurnRow) -> dict[str, Any]:
+    return {
+        "n": turn.n,
+        "time": None if turn.time is None else timestamp(turn.time),
+        "step": turn.step,
+        "follows": turn.follows,
+        "common_messages": turn.common,
+        "failed_attempts": list(turn.attempts),
+        "model": turn.model,
+        "ended": turn.ended,
+        "messages": turn.messages,
+        "prompt_messages": turn.prompt_messages,
+        "prompt_chars": turn.prompt_chars,
+        "partial": turn.partial,
+    } | spent_json(turn.spent)
+
+
+def _side_json(side: SideRow) -> dict[str, Any]:
+    told = {"n": side.n, "kind": side.kind, "time": None if side.time is None else timestamp(side.time)}
+    if side.kind == "count_tokens":
+        return told | {"model": side.model, "counted_tokens": side.counted}
+    return told | {"model": side.model} | spent_json(side.spent)
+
+
+def print_sessions(rows: Sequence[SessionRow], most: int | None) -> None:
+    """Prints a row for each session and one for each of its threads, the newest sessions last. ``most``: sessions
+    before the older ones are only counted."""
+    shown = rows if most is None else rows[-most:]
+    drawn = tables.grid(
+        "session / thread", "first (UTC)", "calls", "messages", "start", "total input", "output", "what happened",
+        left=(0, 1, 3, 4, 7),
+    )  # fmt: skip
+    for row in shown:
+        drawn.add(*_session_cells(row), total=True)
+        for thread in row.threads:
+            drawn.add(*_thread_cells(thread))
+    lines: list[Grid | str] = [drawn, ""]
+    if len(shown) < len(rows):
+        lines.append(f"{len(rows) - len(shown):,} older sessions are not shown (--all)")
+    warm = sum(row.warm is True for row in rows)
+    unknown = sum(row.warm is None for row in rows)
+    lines.append(
+        f"{len(rows):,} sessions: {warm:,} start with a warm cache, {len(rows) - warm - unknown:,} cold"
+        + (f", of {unknown:,} it is not known" if unknown else "")
+    )
+    lines += [f"note: {safe(row.name or '')}: {safe(note)}" for row in shown for note in row.notes]
+    tables.draw(*lines)
+
+
+def _session_cells(row: SessionRow) -> tuple[str, ...]:
+    start = tables.UNKNOWN if row.warm is None else "warm" if row.warm else "cold"
+    return (
+        tables.name_of(row.name or tables.UNKNOWN),
+        tables.clock(row.first),
+        f"{row.calls:,}",
+        "",
+        start,
+        *_sum_cells(row.sums),
+        ", ".join(_session_words(row)),
+    )
+
+
+def _session_words(row: SessionRow) -> Iterable[str]:
+    if row.runs > 1:
+        yield f"{row.runs} runs"
+    if row.failed_attempts:
+        yield f"failed attempts: {row.failed_attempts}"
+    for kind, number in Counter(side.kind for side in row.side).items():
+        yield f"{_SIDE_WORDS[kind]}: {number}"
+
+
+def _thread_cells(thread: ThreadRow) -> tuple[str, ...]:
+    name = "main" if thread.agent is None else f"agent {thread.agent[:_SHORT_ID]}"
+    if thread.forked_from is not None:
+        name += ", " + ("rewound" if thread.turns[0].step == "rewind" else "forked") + f" at #{thread.forked_from}"
+    return (
+        f"  {tables.name_of(name)}",
+        tables.clock(thread.turns[0].time),
+        f"{len(thread.turns):,}",
+        message_counts(thread.messages),
+        "",
+        *_sum_cells(thread.sums),
+        ", ".join(_thread_words(thread)),
+    )
+
+
+def _thread_words(thread: ThreadRow) -> Iterable[str]:
+    if thread.session_from is not None:
+        yield f"from session {safe(thread.session_from[:_SHORT_ID])}"
+    for turn in thread.turns:
+        if turn.step not in ("start", "continues", "fork", "rewind"):
+            yield f"#{turn.n} {turn.step}"
+        if turn.attempts:
+            yield f"#{turn.n} was attempt {len(turn.attempts) + 1}"
+        if turn.partial:
+            yield f"#{turn.n} partial: the start of its message thread was not recorded"
+        elif turn.prompt_chars is not None:
+            yield f"#{turn.n} prompt {turn.prompt_chars:,} chars"
+
+
+def message_counts(counts: Sequence[int | None]) -> str:
+    """``1 3 5 7``: messages of each request; of many, the first few and the last."""
+    told = [tables.count(count) for count in counts]
+    if len(told) > _MOST_MESSAGES:
+        told = [*told[: _MOST_MESSAGES - 2], "…", told[-1]]
+    return " ".join(told)
+
+
+def _sum_cells(sums: Sum) -> tuple[str, str]:
+    return (
+        bound(total_input(sums), sums.at_least("fresh", "written", "read")),
+        bound(known(sums, "output"), sums.at_least("output")),
+    )
