@@ -24,6 +24,8 @@ DEFAULT_LIMIT = 256 * 1024 * 1024
 type Sink = Callable[[bytes], None]
 
 _BLOCK = 4096
+_REPEATABLE = 1 << 16
+"""Bytes of a member that are kept at any limit: with them the place of damage is found, whatever the chunks were."""
 
 _LABELS = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "br": "br", "zstd": "zstd"}
 _MEANT = {"gzip": ("gzip",), "deflate": ("zlib", "raw deflate"), "br": ("br",), "zstd": ("zstd",), "": ("",)}
@@ -112,6 +114,7 @@ class _Layer:
         self._past_all = past_all  # for what cannot be decoded: the layers behind have nothing to try on it
         self._book = book
         self._limit = limit
+        self._kept = max(limit, _REPEATABLE)
         self.kind = ""
         self._head = b""  # bytes held back until they tell what begins here
         self._need = 16 if label in ("deflate", "br") else 4
@@ -162,7 +165,7 @@ class _Layer:
         except ERRORS:
             return self._decode_again(data)
         self._fed_size += len(data)
-        if self._fed_size > self._limit:
+        if self._fed_size > self._kept:
             self._fed.clear()
         else:
             self._fed.append(data)
@@ -225,7 +228,7 @@ class _Layer:
 
     def _decode_again(self, data: bytes) -> bytes:
         """There is damage in `data`: feeds the member from its start up to there, and hands on what was not yet."""
-        if self._fed_size > self._limit:
+        if self._fed_size > self._kept:
             return self._damaged(b"")
         fed = b"".join((*self._fed, data))
         block = _refused_block(self.kind, fed)

@@ -637,6 +637,20 @@ def test_no_bytes_raise(
     assert answer.wire_bytes == len(body)
 
 
+DAMAGED_GZIP = bytes.fromhex(
+    "1f8b080015e0488a863d044a770400ffe2fa4a0359fa97c34b0000a14b004aeb034be4004a004a004bfaa10403fa01fa"
+    "724a044a044b00044a4b7d04fafafaff4afa04fafafa0003014b04010448fafafa4b4b4b00ff4b014b0004040370f000"
+    "00fa014b4b004a00016a014aff004a00ffd501044003000000fa0100004a0303037afa03fa4b01014bff01ff01ff4aff"
+    "000303fa00fa044b00fa01"
+)
+"""The head of a gzip member and blocks that break off: found by search, each chunking met the damage elsewhere."""
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 64])
+def test_damage_behind_the_limit_is_found_at_the_same_place_in_any_chunks(size: int) -> None:
+    assert read(pieces(DAMAGED_GZIP, [size]), None, "gzip", limit=16) == read(DAMAGED_GZIP, None, "gzip", limit=16)
+
+
 def test_a_hundred_thousand_deltas_in_small_chunks() -> None:
     short = dumps({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "abcde"}})
     stream = sse(EVENTS[:2]) + (b"event: content_block_delta\ndata: " + short + b"\n\n") * 100_000
