@@ -1,5 +1,4 @@
-"""Exchanges and log records into calls: one ``Call`` for each time the API was asked, however often it was written
-down.
+"""Calls: one for each time the API was asked, however often it was written down.
 
 The same call can be recorded many times: one log record per content block, copies of a conversation in resumed and
 forked sessions, a capture beside a flow file beside a log. And one call can be several requests: retries after a
@@ -9,16 +8,11 @@ What is left out of sums is set aside with its reason and count, never dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from analyzers.digests import digest
-from analyzers.exchange import Exchange, Request
-from analyzers.identity import agent_of, session_of
-from analyzers.spent import NOTHING, Spent, billed_of, of_usage
-from analyzers.summary import model_requested, request_id_of
-from analyzers.wire.jsontext import Json
-from analyzers.wire.usage import Usage, count
+from analyzers.spent import NOTHING, Spent
 
 type State = Literal["completed", "failed", "unfinished", "probe"]
 """``failed``: the API said no, or could not be reached; ``unfinished``: the answer stopped, or its final counts were
@@ -28,6 +22,7 @@ RETRY_WITHIN = 180.0
 """Seconds between the end of a failed request and an equal one that still is its retry: clients wait up to a minute
 or two between attempts, a user who asks again ten minutes later makes a new call."""
 
+_IN_FILE = re.compile(r"(:\d+|, line \d+ after byte \d+)(, result \d+)?\Z")
 SAME_MOMENT = 1.0
 """Seconds by which two recordings of one exchange may differ in its time."""
 
@@ -37,7 +32,7 @@ class Call(NamedTuple):
     thread. ``billed``: with every iteration in. ``rows``: records that told of it; ``attempts``: requests it took,
     ``failed_attempts`` of which failed. ``counted``: the answer of a probe, in tokens. ``logged``: from a client's log,
     not from the wire. ``end``: when the answer ended. ``partial``: counters of a failed attempt are in, which may have
-    been billed or not."""
+    been billed or not. ``result``: which result of which batch it is."""
 
     time: float | None
     session: str | None
@@ -59,98 +54,7 @@ class Call(NamedTuple):
     end: float | None = None
     sidechain: bool = False
     partial: bool = False
-
-
-def calls_of(exchange: Exchange) -> Sequence[Call]:
-    """The calls of one exchange: one as a rule, each result's of a polled batch, none of what asks no model."""
-    request, response = exchange.request, exchange.response
-    if request is not None and request.route == "batches":
-        return tuple(_batch(exchange))
-    usage = response.usage if response is not None else None
-    counted = None
-    if request is not None and request.route == "count_tokens":
-        counted = count(response.body.get("input_tokens")) if response and type(response.body) is dict else None
-    elif exchange.ended == "not_recorded" and exchange.logged is None:
-        return ()
-    logged = exchange.logged
-    return (
-        Call(
-            time=exchange.time,
-            session=session_of(exchange),
-            agent=agent_of(exchange),
-            model=exchange.model,
-            requested=model_requested(exchange),
-            message_id=response.message_id if response is not None else None,
-            request_id=request_id_of(exchange),
-            state=_state(exchange),
-            spent=of_usage(usage),
-            billed=billed_of(usage),
-            place=exchange.place,
-            logged=logged is not None,
-            rows=logged.rows if logged is not None else 1,
-            attempts=1 + (logged.failed_attempts if logged is not None else 0),
-            failed_attempts=logged.failed_attempts if logged is not None else 0,
-            counted=counted,
-            fingerprint=_fingerprint(request),
-            end=_end(exchange),
-        ),
-    )
-
-
-def _end(exchange: Exchange) -> float | None:
-    response = exchange.response
-    if response is None:
-        return None
-    if exchange.time is None or response.last is None:
-        return response.time
-    return exchange.time + response.last
-
-
-def _state(exchange: Exchange) -> State:
-    if exchange.request is not None and exchange.request.route == "count_tokens":
-        return "probe"
-    if exchange.ended in ("error", "unreachable"):
-        return "failed"
-    if exchange.logged is not None and not exchange.logged.final:
-        return "unfinished"
-    return "completed" if exchange.ended in ("completed", "not_recorded") else "unfinished"
-
-
-def _fingerprint(request: Request | None) -> str | None:
-    if request is None or request.reason is not None:
-        return None
-    return request.fingerprint or digest(request.body, "data").hex()
-
-
-def _batch(exchange: Exchange) -> Iterable[Call]:
-    """The results that a poll of a batch brought: each is a call of its own, and comes again with every poll."""
-    body = exchange.response.body if exchange.response is not None else None
-    results = body if type(body) is list else [body]
-    for position, line in enumerate(results):
-        result = line.get("result") if type(line) is dict else None
-        if type(result) is not dict or "custom_id" not in line:
-            continue
-        message = result.get("message") if result.get("type") == "succeeded" else None
-        usage, _ = Usage.from_json(message.get("usage")) if type(message) is dict else (None, ())
-        yield Call(
-            time=exchange.time,
-            session=session_of(exchange),
-            agent=None,
-            model=_word(message, "model"),
-            requested=None,
-            message_id=_word(message, "id")
-            or f"{exchange.request.path if exchange.request else ''}#{line['custom_id']}",
-            request_id=None,
-            state="completed" if message is not None else "failed",
-            spent=of_usage(usage) if message is not None else Spent(0, 0, 0, 0, 0, 0),
-            billed=billed_of(usage) if message is not None else Spent(0, 0, 0, 0, 0, 0),
-            place=f"{exchange.place}, result {position + 1}",
-        )
-
-
-def _word(value: Json, name: str) -> str | None:
-    member = value.get(name) if type(value) is dict else None
-    return member if type(member) is str else None
+    result: str | None = None
 
 
 def merged(found: Iterable[Call]) -> list[Call]:
@@ -159,7 +63,7 @@ def merged(found: Iterable[Call]) -> list[Call]:
     several: dict[str, list[Call]] = {}
     out: list[Call] = []
     for call in found:
-        key = call.message_id or (f"request {call.request_id}" if call.logged and call.request_id else None)
+        key = call.message_id or call.result or (f"request {call.request_id}" if call.request_id else None)
         if key is None:
             out.append(call)
             continue
@@ -176,6 +80,7 @@ def merged(found: Iterable[Call]) -> list[Call]:
                 break
         else:
             same.append(call)
+    _answered(by_id)
     out += by_id.values()
     for same in several.values():
         out += same
@@ -183,25 +88,50 @@ def merged(found: Iterable[Call]) -> list[Call]:
     return _attempts(out)
 
 
+def _answered(by_id: dict[str, Call]) -> None:
+    """Joins what is known by its request id only (a file that holds no answers) to the call with that request id."""
+    nameless = {
+        key: call.request_id
+        for key, call in by_id.items()
+        if call.message_id is None and call.request_id and not call.result
+    }
+    if not nameless:
+        return
+    named = {call.request_id: key for key, call in by_id.items() if call.message_id is not None and call.request_id}
+    for name, request_id in nameless.items():
+        key = named.get(request_id)
+        if key is not None and _is_same(by_id[key], by_id[name]):
+            by_id[key] = joined(by_id[key], by_id.pop(name))
+
+
 def _moment(call: Call) -> float:
     return call.time or 0.0
 
 
 def _is_same(a: Call, b: Call) -> bool:
-    """Whether two records with one message id are of one call. Logs repeat ids only for one call. On the wire a mock of
-    the API may give one id to every answer: there the request id, or the moment, must agree too."""
+    """Whether two records with one id are of one call. Logs repeat ids only for one call, and polls of a batch its
+    results. On the wire a mock of the API may give one id to every answer: there the records must stand in two files
+    (none tells of an exchange twice), and the request id or the moment must agree."""
     if a.logged or b.logged:
         return True
-    if a.place.partition("#")[0] == b.place.partition("#")[0] and "result" in a.place and "result" in b.place:
-        return True
+    if a.result or b.result:
+        return a.result == b.result
+    if file_of(a.place) == file_of(b.place):
+        return False
     if a.request_id is not None and b.request_id is not None:
         return a.request_id == b.request_id
     return a.time is None or b.time is None or abs(a.time - b.time) <= SAME_MOMENT
 
 
+def file_of(place: str) -> str:
+    """The file of a call's place."""
+    return _IN_FILE.sub("", place)
+
+
 def joined(a: Call, b: Call) -> Call:
-    """One call out of two records of it: the wire's counters before a log's, final ones before placeholders, the
-    greater output before the smaller (placeholders only grow); the earlier time; and what only one of them knows."""
+    """One call out of two records of it: the wire's counters, if it has any, before a log's, final ones before
+    placeholders, the greater output before the smaller (placeholders only grow); the earlier time; and what only one of
+    them knows."""
     best, other = (a, b) if _rank(a) >= _rank(b) else (b, a)
     times = [call.time for call in (a, b) if call.time is not None]
     main = (a.agent is None and not a.sidechain) or (b.agent is None and not b.sidechain)
@@ -211,6 +141,7 @@ def joined(a: Call, b: Call) -> Call:
         agent=None if main and a.logged and b.logged else best.agent or other.agent,
         model=best.model or other.model,
         requested=best.requested or other.requested,
+        message_id=best.message_id or other.message_id,
         request_id=best.request_id or other.request_id,
         rows=a.rows + b.rows if a.logged and b.logged else max(a.rows, b.rows),
         sidechain=a.sidechain and b.sidechain,
@@ -218,7 +149,8 @@ def joined(a: Call, b: Call) -> Call:
 
 
 def _rank(call: Call) -> tuple[bool, bool, int]:
-    return (not call.logged, call.state == "completed", -1 if call.spent.output is None else call.spent.output)
+    wire = not call.logged and call.spent != NOTHING
+    return (wire, call.state == "completed", -1 if call.spent.output is None else call.spent.output)
 
 
 def _attempts(calls: list[Call]) -> list[Call]:

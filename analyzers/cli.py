@@ -16,7 +16,7 @@ import typer
 from analyzers.failure import Failure
 
 if TYPE_CHECKING:
-    from analyzers.commands import Given
+    from analyzers.reading import Given
 
 app = typer.Typer(
     name="weighbridge",
@@ -95,7 +95,7 @@ def paths(context: typer.Context, captures: list[str] | None) -> list[str]:
 
 def given(context: typer.Context, captures: list[str] | None, folded: bool = False, claude_code: bool = False) -> Given:
     """What a reading command is to read, whether it was said before or after the command."""
-    from analyzers.commands import Given
+    from analyzers.reading import Given
 
     named = [*context.obj.captures, *(captures or [])]
     logs = claude_code_folders() if claude_code or context.obj.claude_code else []
@@ -187,6 +187,30 @@ def find_command(
 
     what = given(context, captures, folded, claude_code)
     commands_look.find(what, text, file, as_json or context.obj.as_json, check)
+
+
+@app.command("diff")
+def diff_command(
+    context: typer.Context,
+    a: Annotated[int, typer.Argument(metavar="A", help="Number of a request, in time order.")],
+    b: Annotated[int | None, typer.Argument(metavar="B", help="Number of the request beside it.")] = None,
+    captures: Captures = None,
+    against: Annotated[
+        str | None,
+        typer.Option("--against", metavar="PATH", help="Take B (or the same number) from another capture."),
+    ] = None,
+    as_json: AsJson = False,
+    unit: UnitOption = "chars",
+    text: Annotated[bool, typer.Option("--text", help="Show a few characters around what differs in texts.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Show every tool and block, however many.")] = False,
+    folded: Folded = False,
+    claude_code: ClaudeCode = False,
+) -> None:
+    """Two requests side by side: fields, tools by name, blocks that went, came, changed or moved, cache_control."""
+    from analyzers import commands_diff
+
+    what = given(context, captures, folded, claude_code)
+    commands_diff.diff(what, a, b, against, unit, text, as_json or context.obj.as_json, every)
 
 
 @app.command("usage")

@@ -8,10 +8,11 @@ import typer
 
 from analyzers import find as finding
 from analyzers import skeleton as lengths
-from analyzers.commands import MOST_ROWS, Given, nothing, nth, opened, print_json, report
+from analyzers.commands import MOST_ROWS
 from analyzers.exchange import Problem
 from analyzers.failure import Failure
 from analyzers.find_tables import findings_json, print_findings
+from analyzers.reading import Given, nothing, nth, opened, print_json, report
 from analyzers.skeleton_tables import print_skeleton, skeleton_json
 from analyzers.summary import summarise
 from analyzers.tables import heading

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analyzers.commands import Given, nothing, opened, print_json, report
 from analyzers.comparison import compared
 from analyzers.comparison_shown import comparison_json, print_comparison
 from analyzers.exchange import Problem
 from analyzers.failure import Failure
 from analyzers.gather import log_calls, traced
+from analyzers.reading import Given, nothing, opened, print_json, report
 from analyzers.sessions import session_rows
 from analyzers.sessions_shown import print_sessions, sessions_json
 
@@ -44,8 +44,8 @@ def compare(given: Given, logs: Sequence[str], as_json: bool) -> None:
         return
     if not told.calls:
         raise Failure(f"no call in {', '.join(logs)}; name session files of Claude Code, or their folder", 3)
-    rows = compared(wire.lineage(), wire.calls, told.calls, told.own_totals)
+    found = compared(wire.lineage(), wire.calls, told.calls, told.own_totals)
     if as_json:
-        print_json(comparison_json(rows))
+        print_json(comparison_json(found))
     else:
-        print_comparison(rows)
+        print_comparison(found)

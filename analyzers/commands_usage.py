@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, tzinfo
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from analyzers.commands import Given, nothing, opened, print_json, report
 from analyzers.exchange import Problem
 from analyzers.failure import Failure
 from analyzers.gather import usage_report
+from analyzers.reading import Given, nothing, opened, print_json, report
 from analyzers.usage_shown import VIEWS, print_report, report_json
 
 MOST_ROWS = 20
@@ -35,6 +34,8 @@ def usage(given: Given, by: str | None, tz: str, as_json: bool, every: bool) -> 
 def _zone(name: str) -> tzinfo:
     if name == "UTC":
         return UTC
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):

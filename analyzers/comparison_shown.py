@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from analyzers import tables
-from analyzers.comparison import Compared, kinds_of
+from analyzers.comparison import Compared, Comparison, kinds_of
 from analyzers.failure import safe
 from analyzers.spent import Sum
 from analyzers.tables import Grid
@@ -33,14 +33,18 @@ _KINDS = {
 _MOST = 10
 
 
-def comparison_json(rows: Sequence[Compared]) -> dict[str, Any]:
+def comparison_json(found: Comparison) -> dict[str, Any]:
     """What ``sessions --compare --json`` prints."""
-    return {"sessions": [_json(row) for row in rows]}
+    return {
+        "sessions": [_json(row) for row in found.sessions],
+        "not_recorded": {"sessions": found.other_sessions, "calls": found.other_calls},
+    }
 
 
 def _json(row: Compared) -> dict[str, Any]:
     return {
         "session": row.session,
+        "forked_from": row.origin,
         "joined": row.joined,
         "wire": sums_json(row.wire) | {"calls": row.wire_calls},
         "log": sums_json(row.log) | {"calls": row.log_calls, "records": row.records},
@@ -65,12 +69,17 @@ def _json(row: Compared) -> dict[str, Any]:
     }
 
 
-def print_comparison(rows: Sequence[Compared]) -> None:
+def print_comparison(found: Comparison) -> None:
     """Prints each recorded session as the wire, the log and the client's own counter tell it, and what differs."""
     things: list[Grid | str] = []
-    for row in rows:
-        things += [f"session {tables.name_of(row.session or tables.UNKNOWN)}", _table(row), *_remarks(row), ""]
-    tables.draw(*things[:-1])
+    for row in found.sessions:
+        things += [f"session {tables.name_of(row.session)}", _table(row), *_remarks(row), ""]
+    if found.other_sessions:
+        told = f"{found.other_sessions:,} more sessions with {found.other_calls:,} calls"
+        things.append(f"the log has {told}; nothing was recorded of them")
+    else:
+        things = things[:-1]
+    tables.draw(*things)
 
 
 def _table(row: Compared) -> Grid:
@@ -96,8 +105,11 @@ def _remarks(row: Compared) -> Iterable[str]:
     if row.wire_only:
         kinds = ", ".join(f"{_KINDS[kind]} {number:,}" for kind, number in kinds_of(row).items())
         sums = row.missed
-        spent = f"total input {bound(total_input(sums), False)}, output {bound(known(sums, 'output'), False)}"
+        whole = bound(total_input(sums), sums.at_least("fresh", "written", "read"))
+        spent = f"total input {whole}, output {bound(known(sums, 'output'), sums.at_least('output'))}"
         yield f"not in the log: {len(row.wire_only):,} ({kinds}; {spent})"
+    if row.own is not None and row.origin is not None:
+        yield f"forked from session {safe(row.origin)}: the client's own counter may go on from there"
     if row.log_only:
         yield f"in the log and not recorded on the wire: {len(row.log_only):,}"
     for found in row.differs[:_MOST]:

@@ -15,13 +15,15 @@ from typing import Any
 
 import orjson
 
-from analyzers.wire.fold import USER_DATA, Elided
+from analyzers.wire.fold import Elided
 from analyzers.wire.jsontext import Json, Number, dump, scalar_chars
+from analyzers.wire.labels import describe_text
 
 type Digest = bytes
 
 SIZE = 16
-BILLING = "x-anthropic-billing-header:"
+BILLING = "billing header"
+_LONGEST_BILLING = 400  # characters of a billing line; those seen have 57 to 192
 _MOST_KNOWN = 200_000  # of the values seen: 20 MB at the most
 
 
@@ -36,12 +38,16 @@ class Digester:
         return self._of(message, "message")
 
     def tool(self, tool: Json) -> Digest:
+        """One definition of a tool."""
         return self._of(tool, "block")
+
+    def tools(self, tools: Json) -> Digest:
+        """All definitions of tools, in their order."""
+        return self._of(tools, "blocks")
 
     def system(self, value: Json) -> Digest:
         """The system prompt, without the client's billing line."""
-        blocks = [block for block in as_blocks(value) if not is_billing(block)]
-        return self._of(blocks, "blocks")
+        return self._of(without_billing(value), "blocks")
 
     def value(self, value: Json) -> Digest:
         """Any other value, as data."""
@@ -49,7 +55,7 @@ class Digester:
 
     def _of(self, value: Json, shape: str) -> Digest:
         try:
-            text = orjson.dumps(value)
+            text = orjson.dumps(value, _told_apart, _PASSED)
         except (TypeError, ValueError, orjson.JSONEncodeError):
             return digest(value, shape)
         key = blake2b(text, digest_size=SIZE, person=shape.encode()).digest()
@@ -61,6 +67,18 @@ class Digester:
         return found
 
 
+_PASSED = orjson.OPT_PASSTHROUGH_SUBCLASS | orjson.OPT_PASSTHROUGH_DATACLASS
+
+
+def _told_apart(leaf: object) -> orjson.Fragment:
+    """A leaf that JSON has no form for, as text that no JSON has: nothing a user sends can be taken for it."""
+    if type(leaf) is Elided:
+        return orjson.Fragment(b"~%s:%d" % ((_hash(leaf) or b"").hex().encode(), leaf.chars))
+    if type(leaf) is Number:
+        return orjson.Fragment(b"=" + leaf.encode())
+    raise TypeError(type(leaf).__name__)
+
+
 def as_blocks(content: Json) -> list[Json]:
     """The blocks of a content: a string is a list of one text block (the API takes them for the same)."""
     if type(content) is str or type(content) is Elided:
@@ -69,9 +87,29 @@ def as_blocks(content: Json) -> list[Json]:
 
 
 def is_billing(block: Json) -> bool:
-    """Whether a system block is the line for the client's own billing, which changes with every call."""
+    """Whether a system block is nothing but the line for the client's own billing, which changes with every call."""
     text = block.get("text") if type(block) is dict else None
-    return type(text) is str and text.startswith(BILLING)
+    if type(text) is Elided:
+        return text.label == BILLING and text.chars <= _LONGEST_BILLING
+    return type(text) is str and _is_billing_text(text) and (len(text) <= _LONGEST_BILLING and "\n" not in text.strip())
+
+
+def without_billing(system: Json) -> list[Json]:
+    """The blocks of a system prompt without the client's billing line, whether that is a block of its own or the first
+    line of a text. (A text that is folded together with it stays as it is.)"""
+    kept: list[Json] = []
+    for block in as_blocks(system):
+        if is_billing(block):
+            continue
+        text = block.get("text") if type(block) is dict else None
+        if type(text) is str and _is_billing_text(text):
+            block = {**block, "text": text.strip().partition("\n")[2]}
+        kept.append(block)
+    return kept
+
+
+def _is_billing_text(text: str) -> bool:
+    return describe_text(text) == BILLING
 
 
 def digest(value: Json, shape: str) -> Digest:
@@ -99,10 +137,10 @@ def _object(out: Any, kind: str, node: dict[Any, Json], stack: list[tuple[str, J
         if kind == "block" and key == "cache_control":
             continue
         inner = "data"
-        if kind in ("message", "block") and key == "content":
-            member, inner = (as_blocks(member), "blocks") if _holds_blocks(member) else (member, "data")
-        elif kind == "block" and key in USER_DATA:
-            inner = "data"
+        if kind != "data" and key == "content" and _holds_blocks(member):
+            member, inner = as_blocks(member), "blocks"
+        elif kind == "block" and key == "source" and type(member) is dict and member.get("type") == "content":
+            inner = "source"  # a document made of blocks
         members.append((_scalar(key), inner, member))
     members.sort(key=lambda item: item[0])
     out.update(b"{%d" % len(members))
@@ -119,12 +157,22 @@ def _scalar(node: Json) -> bytes:
     if type(node) is str:
         return b"s" + sha256(node.encode("utf-8", "surrogatepass")).digest()
     if type(node) is Elided:
-        return b"s" + bytes.fromhex(node.sha256) if node.sha256 else b"?%d" % node.chars
+        told = _hash(node)
+        return b"?%d" % node.chars if told is None else b"s" + told
     if type(node) is Number:
         return b"n" + node.encode()
     if node is None or type(node) is bool:
         return b"l%d" % scalar_chars(node) + repr(node)[:1].encode()
     return b"n" + dump(node)
+
+
+def _hash(folded: Elided) -> bytes | None:
+    """The hash of a folded text; None where it has none, or none that is one (a damaged marker)."""
+    try:
+        told = bytes.fromhex(folded.sha256 or "")
+    except ValueError:
+        return None
+    return told if len(told) == sha256().digest_size else None
 
 
 def gist(content: Json) -> Digest | None:
@@ -136,7 +184,7 @@ def gist(content: Json) -> Digest | None:
             continue
         if (call := block.get("id")) is not None and type(call) is str:
             told.append(b"i" + call.encode("utf-8", "surrogatepass"))
-        elif block.get("type") == "text" and (text := block.get("text")):
+        elif block.get("type") == "text" and (text := block.get("text")) and type(text) in (str, Elided):
             told.append(_scalar(text))
     return joined(told) if told else None
 

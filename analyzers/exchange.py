@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from analyzers.wire.jsontext import Json
-from analyzers.wire.message import ApiError
-from analyzers.wire.note import Note
-from analyzers.wire.record import Ended
 from analyzers.wire.routes import Route, requested_model
-from analyzers.wire.usage import Usage
-from analyzers.wire.weight import WireSteps
+
+if TYPE_CHECKING:  # only named here: the logs of a whole machine are read without any of them
+    from analyzers.wire.jsontext import Json
+    from analyzers.wire.message import ApiError
+    from analyzers.wire.note import Note
+    from analyzers.wire.record import Ended
+    from analyzers.wire.usage import Usage
+    from analyzers.wire.weight import WireSteps
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,52 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
+from typing import TYPE_CHECKING
 
-from analyzers.calls import Call, calls_of, merged
+from analyzers.calls import SAME_MOMENT, Call, file_of, merged
 from analyzers.exchange import Problem
-from analyzers.lineage import Lineage, lineage
 from analyzers.progress import watched
-from analyzers.prompts import Trace, Tracer
 from analyzers.readers.sources import Sources
 from analyzers.replays import set_aside
 from analyzers.spent import Spent
 from analyzers.usage import Report, report
 
+if TYPE_CHECKING:
+    from analyzers.grouping import Lineage
+    from analyzers.prompts import Trace, Tracer
+    from analyzers.wire.note import Note
+
+
+_ODD_USAGE = frozenset(
+    ("counter_rejected", "counter_huge", "usage_malformed", "cache_split_incomplete", "zero_input_ignored")
+)
+"""Notes on counters that are not taken as they were told."""
+
 
 @dataclass(slots=True)
 class Traced:
-    """Exchanges in time order, reduced to what sessions and usage are told from."""
+    """Exchanges in time order, reduced to what sessions and usage are told from. None, and no calls: another record of
+    an exchange that is among them. So positions are the numbers that every command counts by."""
 
-    tracer: Tracer = field(default_factory=Tracer)
-    traces: list[Trace] = field(default_factory=list)
+    tracer: Tracer
+    traces: list[Trace | None] = field(default_factory=list)
     calls: list[Sequence[Call]] = field(default_factory=list)
 
     def lineage(self) -> Lineage:
+        from analyzers.grouping import lineage
+
         return lineage(self.tracer.tree, self.traces)
 
 
 def traced(sources: Sources, problems: list[Problem], *, without_logs: bool = False) -> Traced:
-    """Every exchange, read once. ``without_logs``: but those of session logs."""
-    found = Traced()
-    pairs: list[tuple[Trace, Sequence[Call]]] = []
+    """Every exchange, read once, and counted once where several files have it; of wire and log, the wire's counts.
+    ``without_logs``: but those of session logs."""
+    from analyzers.exchange_calls import calls_of
+    from analyzers.prompts import Tracer
+
+    found = Traced(Tracer())
+    read: list[Trace] = []
+    calls: list[Sequence[Call]] = []
+    odd: dict[Note, list[str]] = {}
     with watched(sources.read_so_far):
         for exchange in sources.exchanges(problems, without=("claude_code",) if without_logs else ()):
-            pairs.append((found.tracer.trace(exchange), calls_of(exchange)))
-    wire = {trace.message_id for trace, _ in pairs if not trace.logged and trace.message_id is not None}
-    recorded = {trace.session for trace, _ in pairs if not trace.logged}
-    pairs = [(trace, calls) for trace, calls in pairs if not (trace.logged and _is_on_the_wire(trace, wire, recorded))]
-    pairs.sort(key=lambda pair: pair[0].time or 0.0)
-    found.traces = [trace for trace, _ in pairs]
-    found.calls = [calls for _, calls in pairs]
+            read.append(found.tracer.trace(exchange))
+            calls.append(calls_of(exchange))
+            for note in exchange.response.notes if exchange.response is not None else ():
+                if note.code in _ODD_USAGE:
+                    odd.setdefault(note, []).append(exchange.place)
+    for note, places in odd.items():
+        problems.append(Problem(places[0], f"{len(places)} times: {f'{note.path} {note.detail}'.strip()}"))
+    read = found.tracer.settled(read)
+    order = sorted(range(len(read)), key=lambda place: read[place].time or 0.0)
+    again = _recorded_again([read[place] for place in order])
+    for place, copy in zip(order, again, strict=True):
+        found.traces.append(None if copy else read[place])
+        found.calls.append(() if copy else calls[place])
+    twice = sum(copy and not read[place].logged for place, copy in zip(order, again, strict=True))
+    if twice:
+        first = next(read[place] for place, copy in zip(order, again, strict=True) if copy and not read[place].logged)
+        problems.append(Problem(first.place, f"{twice} exchanges are in several files, and counted once"))
     return found
 
 
-def _is_on_the_wire(trace: Trace, messages: Container[str | None], sessions: Container[str | None]) -> bool:
-    """Whether a call of a log was recorded too: its answer was, or it has none and its session was."""
-    return trace.session in sessions if trace.message_id is None else trace.message_id in messages
+def _recorded_again(traces: Sequence[Trace]) -> list[bool]:
+    """Which of some traces in time order tell of an exchange that another one, in another file, tells of."""
+    wire = {trace.message_id for trace in traces if not trace.logged} - {None}
+    sessions = {trace.session for trace in traces if not trace.logged} - {None}
+    seen: dict[tuple[str | None, str | None], tuple[float, str]] = {}
+    again: list[bool] = []
+    for trace in traces:
+        if trace.logged:  # was recorded when its answer was; one without an answer, when its session was
+            again.append(trace.session in sessions if trace.message_id is None else trace.message_id in wire)
+            continue
+        key = (trace.request_id, trace.message_id if trace.request_id is None else None)
+        time, file = trace.time or 0.0, file_of(trace.place)
+        first = seen.get(key) if key != (None, None) else None
+        again.append(first is not None and time - first[0] <= SAME_MOMENT and first[1] != file)
+        if not again[-1]:
+            seen[key] = time, file
+    return again
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,23 +108,38 @@ class LogCalls:
 
 def log_calls(sources: Sources, problems: list[Problem]) -> LogCalls:
     """The calls of all session logs among the sources, by the fast way."""
-    logs = [file for file in sources.files if _is_log(sources, file)]
     calls: list[Call] = []
     runs: list[list[Call]] = []
-    synthetic = 0
+    synthetic = passed = 0
     totals: dict[str, Spent] = {}
-    if logs:
-        from analyzers.readers.claude_usage import scan
+    if not sources.files:
+        return LogCalls((), (), 0, totals)
+    from analyzers.readers.claude_usage import scan
 
-        done = [0, 1]
-        with watched(lambda: done[0] / done[1]):
-            for found in scan([sources.path_of(file) for file in logs], done=done):
-                runs += [[found.calls[position] for position in run] for run in found.runs]
-                calls += found.calls
-                problems += found.problems
-                synthetic += found.synthetic
-                totals |= found.own_totals
+    size = sources.size()
+    logs = (sources.path_of(file) for file in sources.files if _is_log(sources, file))
+    with watched(lambda: passed / max(size, 1)), _uncollected():
+        for found in scan(logs, size):
+            passed += found.size
+            runs += [[found.calls[position] for position in run] for run in found.runs]
+            calls += found.calls
+            problems += found.problems
+            synthetic += found.synthetic
+            totals |= found.own_totals
     return LogCalls(merged(calls), runs, synthetic, totals)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the garbage collector: there are no cycles here, and it would walk hundreds of thousands of calls again
+    and again (a third of the time of this process)."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def usage_report(sources: Sources, problems: list[Problem], zone: tzinfo = UTC) -> Report:

@@ -44,6 +44,7 @@ def agent_of(exchange: Exchange) -> str | None:
 
 
 def header_session(headers: Mapping[str, Any]) -> str | None:
+    """The session that a header names, Claude Code's before those of other clients."""
     return _first(headers, SESSION_HEADERS)
 
 
@@ -64,8 +65,19 @@ def metadata_session(request: Request) -> str | None:
     return found[1] if found else None
 
 
+def made_up(exchange: Exchange) -> bool:
+    """Whether nothing but the metadata, which some clients fill anew with each call, names the session."""
+    if exchange.logged is not None or exchange.request is None:
+        return False
+    return header_session(exchange.request.headers) is None
+
+
 def _first(headers: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
+    """The first value of the first of these headers that has one."""
     for name in names:
-        if value := headers.get(name):
-            return value if isinstance(value, str) else str(value[0])
+        value = headers.get(name)
+        if type(value) is list and value:
+            value = value[0]
+        if type(value) is str and value:
+            return value
     return None

@@ -4,19 +4,20 @@ A conversation resends everything, so a list of digests for each request would g
 message is one step down from the messages before it, and a request is the node where its messages end: two requests
 that begin alike share that part of the path, and the deepest node they share is where they part. One dictionary entry
 for each message that was new. Message threads of the API (a request that names the answer it continues and carries only
-what is new) become whole prompts again where the beginning was recorded.
+what is new) become whole prompts again where the beginning was recorded: at once when it was read before, else with
+``settled``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from analyzers.digests import Digest, Digester, as_blocks, gist
 from analyzers.exchange import Exchange
-from analyzers.identity import agent_of, header_session, metadata_session, session_of
-from analyzers.sizes import CHARS, size
+from analyzers.identity import agent_of, header_session, made_up, metadata_session, session_of
+from analyzers.sizes import CHARS, Unit, field_name, size
 from analyzers.summary import model_requested, request_id_of
 from analyzers.wire.fold import Elided
 from analyzers.wire.jsontext import Json
@@ -27,16 +28,21 @@ from analyzers.wire.routes import Route
 ROOT = 0
 SUMMARY = "compaction summary"
 SUMMARY_ASKED = "compaction request"
-_LOOKED_AT = 3  # messages at either end of a prompt in which a summary, or the wish for one, can stand
+SUGGESTION = "prompt suggestion"
+_SUGGESTION_BEGINS = "[SUGGESTION MODE"
+_LOOKED_AT = 3  # messages at the beginning of a prompt in which a summary can stand
 
 
 class Tree:
-    """Nodes are numbers; 0 is the empty prompt."""
+    """Nodes are numbers; 0 is the empty prompt. ``said``: gist of the assistant message that leads to a node;
+    ``answered``: whether there is one on the way to it."""
 
     def __init__(self) -> None:
         self.parent: list[int] = [ROOT]
         self.depth: list[int] = [0]
-        self.said: list[Digest | None] = [None]  # the gist of the assistant message that leads here
+        self.message: list[Digest] = [b""]
+        self.said: list[Digest | None] = [None]
+        self.answered: list[bool] = [False]
         self._below: dict[tuple[int, Digest], int] = {}
 
     def step(self, node: int, message: Digest, said: Digest | None) -> int:
@@ -46,7 +52,9 @@ class Tree:
             found = self._below[node, message] = len(self.parent)
             self.parent.append(node)
             self.depth.append(self.depth[node] + 1)
+            self.message.append(message)
             self.said.append(said)
+            self.answered.append(said is not None or self.answered[node])
         return found
 
     def path(self, node: int) -> list[int]:
@@ -62,9 +70,11 @@ class Tree:
 class Trace:
     """What of one exchange its lineage is told from. ``node`` None: its prompt is not known, in whole or in part.
 
-    ``messages``: on the wire; ``prompt_messages``: in the prompt. ``session`` as declared; ``conflict``: header and
-    metadata declare different ones. ``prompt``: characters of the prompt by field, for message threads only.
-    ``said``: gist of the answer. ``continues``: message id of the answer that it says it follows.
+    ``messages``: on the wire; ``prompt_messages``: in the prompt. ``session`` as declared (``made_up``: by nothing but
+    the metadata); ``conflict``: header and metadata declare different ones. ``thread``: ``create`` or ``continue`` of a
+    message thread; for these ``sent`` is the size on the wire and ``prompt`` that of the whole prompt by field (None:
+    not known). ``said``: gist of the answer. ``continues``: message id of the answer that it says it follows.
+    ``summary``: of the summary that the prompt begins with; ``compacted``: the log says that one was just made.
     """
 
     time: float | None
@@ -72,6 +82,7 @@ class Trace:
     place: str
     route: Route | None
     session: str | None
+    made_up: bool
     conflict: str | None
     agent: str | None
     client: str | None
@@ -85,34 +96,56 @@ class Trace:
     said: Digest | None
     continues: str | None
     thread: str | None
+    sent: int | None
     prompt: Mapping[str, int] | None
     system: Digest | None
     tools: Digest | None
-    has_tools: bool
     max_tokens: int | None
-    fingerprint: str | None
     ended: Ended
-    summarised: bool
-    summary_asked: bool
+    summary: Digest | None
+    compacted: bool
+    last_text: str | None
     logged: bool
     request_class: str | None
 
+    @property
+    def partial(self) -> bool:
+        """Whether it continues a message thread whose beginning was not recorded: its prompt is not known."""
+        return self.thread == "continue" and self.node is None
+
+
+type _Step = tuple[Digest, Digest | None]
+
 
 @dataclass(frozen=True, slots=True)
-class _Answered:
-    """Where a conversation stands after an answer: what a message thread goes on from."""
+class _Prompt:
+    """A whole prompt: where it stands in the tree, its sizes by field, and what it says besides messages."""
 
     node: int
-    prompt: Mapping[str, int]
+    sizes: Mapping[str, int]
+    system: Digest | None
+    tools: Digest | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A request that continues an answer which was not read yet: what it brings, and what its own answer adds."""
+
+    steps: Sequence[_Step]
+    sizes: Mapping[str, int]
+    answer: _Step | None
+    answer_size: int
 
 
 class Tracer:
-    """Exchanges into traces over one tree. In any order; a message thread finds its beginning when that came before."""
+    """Exchanges into traces over one tree, in any order. ``unit``: of the sizes of message threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, unit: Unit = CHARS) -> None:
         self.tree = Tree()
+        self._unit = unit
         self._digester = Digester()
-        self._answered: dict[str, _Answered] = {}
+        self._answered: dict[str, _Prompt] = {}
+        self._waiting: dict[str, _Waiting] = {}
 
     def trace(self, exchange: Exchange) -> Trace:
         """The trace of one exchange."""
@@ -120,79 +153,162 @@ class Tracer:
         body = request.body if request is not None and type(request.body) is dict else {}
         messages = body.get("messages")
         messages = messages if type(messages) is list else None
-        thread, previous = _thread(body)
-        start: int | None = ROOT
-        prompt: dict[str, int] | None = None
-        if thread is not None:
-            before = self._answered.get(previous or "") if thread == "continue" else None
-            start = before.node if before is not None else None if thread == "continue" else ROOT
-            prompt = _prompt(body, before) if start is not None else None
-        node = self._walk(start, messages) if start is not None and messages is not None else None
         content = response.content if response is not None else None
-        said = gist(content) if content else None
-        message_id = response.message_id if response is not None else None
-        if node is not None and message_id is not None and thread is not None and prompt is not None and content:
-            self._remember(message_id, node, prompt, content)
         headers = request.headers if request is not None else {}
         declared = session_of(exchange)
-        return Trace(
+        thread, previous = _thread(body)
+        trace = Trace(
             time=exchange.time,
             end=_end(exchange),
             place=exchange.place,
             route=request.route if request is not None else None,
             session=declared,
+            made_up=made_up(exchange),
             conflict=_conflict(exchange, declared),
             agent=agent_of(exchange),
             client=_word(headers.get("user-agent")),
             model=exchange.model,
             requested=model_requested(exchange),
-            message_id=message_id,
+            message_id=response.message_id if response is not None else None,
             request_id=request_id_of(exchange),
-            node=node,
+            node=None,
             messages=len(messages) if messages is not None else logged.messages if logged is not None else None,
-            prompt_messages=self.tree.depth[node] if node is not None else None,
-            said=said,
+            prompt_messages=None,
+            said=gist(content) if content else None,
             continues=previous or _diagnosed(body) or (logged.continues if logged is not None else None),
             thread=thread,
-            prompt=prompt,
-            system=self._digester.system(body["system"]) if "system" in body else None,
-            tools=self._digester.value(body["tools"]) if body.get("tools") else None,
-            has_tools=bool(body.get("tools")),
-            max_tokens=limit if type(limit := body.get("max_tokens")) is int else None,
-            fingerprint=request.fingerprint if request is not None else None,
+            sent=None,
+            prompt=None,
+            system=self._digester.system(body["system"]) if body.get("system") else None,
+            tools=self._digester.tools(body["tools"]) if body.get("tools") else None,
+            max_tokens=_integer(body.get("max_tokens")),
             ended=exchange.ended,
-            summarised=(logged is not None and logged.compacted) or _holds(messages, SUMMARY, first=True),
-            summary_asked=_holds(messages, SUMMARY_ASKED, first=False),
+            summary=_summary(messages),
+            compacted=logged is not None and logged.compacted,
+            last_text=_last_label(messages),
             logged=logged is not None,
             request_class=_word(headers.get("x-claude-code-request-class")),
         )
+        if messages is None:
+            return trace
+        steps = self._steps(messages)
+        if thread is None:
+            return self._placed(trace, _Prompt(self._walk(ROOT, steps), {}, trace.system, trace.tools))
+        return self._threaded(trace, body, steps, content)
 
-    def _walk(self, node: int, messages: list[Json]) -> int:
-        for message in messages:
-            digest = self._digester.message(message)
-            said = None
-            if type(message) is dict and message.get("role") == "assistant":
-                said = gist(message.get("content"))
-            node = self.tree.step(node, digest, said)
+    def settled(self, traces: Iterable[Trace]) -> list[Trace]:
+        """The same traces, with those whole whose message thread began in an exchange that was read after them."""
+        out = list(traces)
+        waiting = [place for place, trace in enumerate(out) if trace.partial and trace.place in self._waiting]
+        while waiting:
+            ready = [place for place in waiting if (out[place].continues or "") in self._answered]
+            for place in ready:
+                out[place] = self._continued(out[place], self._waiting.pop(out[place].place))
+            waiting = [place for place in waiting if out[place].partial] if ready else []
+        return out
+
+    # Message threads
+
+    def _threaded(self, trace: Trace, body: Mapping[Any, Json], steps: Sequence[_Step], content: Json) -> Trace:
+        sizes = {field_name(name): size(value, self._unit) for name, value in body.items()}
+        trace = replace(trace, sent=sum(sizes.values()))
+        sizes.pop("thread", None)
+        answer, answer_size = None, 0
+        if trace.message_id is not None and type(content) is list and content:
+            message = {"role": "assistant", "content": content}
+            answer, answer_size = (self._digester.message(message), gist(content)), size(message, self._unit)
+        waiting = _Waiting(steps, sizes, answer, answer_size)
+        if trace.thread == "create" or (trace.continues or "") in self._answered:
+            return self._continued(trace, waiting)
+        self._waiting[trace.place] = waiting
+        return trace
+
+    def _continued(self, trace: Trace, brings: _Waiting) -> Trace:
+        """A request of a message thread whose beginning is known (or is this request)."""
+        nothing = _Prompt(ROOT, {}, None, None)
+        before = self._answered[trace.continues or ""] if trace.thread == "continue" else nothing
+        sizes = {**before.sizes, **brings.sizes}
+        if "messages" in brings.sizes:
+            sizes["messages"] = self._lists(before.sizes.get("messages"), brings.sizes["messages"])
+        node = self._walk(before.node, brings.steps)
+        prompt = _Prompt(node, sizes, trace.system or before.system, trace.tools or before.tools)
+        if trace.message_id is not None:
+            after = prompt
+            if brings.answer is not None:
+                grown = self._lists(sizes.get("messages"), self._listed(brings.answer_size))
+                node = self._walk(node, [brings.answer])
+                after = replace(prompt, node=node, sizes={**sizes, "messages": grown})
+            self._answered[trace.message_id] = after
+        return replace(self._placed(trace, prompt), prompt=sizes)
+
+    def _placed(self, trace: Trace, prompt: _Prompt) -> Trace:
+        depth = self.tree.depth[prompt.node]
+        return replace(trace, node=prompt.node, prompt_messages=depth, system=prompt.system, tools=prompt.tools)
+
+    def _listed(self, amount: int) -> int:
+        """The size of a list of one value of this size."""
+        return amount + 2 if self._unit.frames else amount
+
+    def _lists(self, one: int | None, other: int) -> int:
+        """The size of two lists as one: of the brackets and commas, one pair of brackets goes and a comma comes."""
+        if one is None:
+            return other
+        return one + other - (1 if self._unit.frames and one > 2 and other > 2 else 2 if self._unit.frames else 0)
+
+    # Prompts
+
+    def _steps(self, messages: list[Json]) -> list[_Step]:
+        return [(self._digester.message(message), _said(message)) for message in messages]
+
+    def _walk(self, node: int, steps: Iterable[_Step]) -> int:
+        for message, said in steps:
+            node = self.tree.step(node, message, said)
         return node
 
-    def _remember(self, message_id: str, node: int, prompt: Mapping[str, int], content: Json) -> None:
-        message = {"role": "assistant", "content": content}
-        after = self.tree.step(node, self._digester.message(message), gist(content))
-        grown = dict(prompt)
-        grown["messages"] = grown.get("messages", 0) + size(message, CHARS)
-        self._answered[message_id] = _Answered(after, grown)
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """The whole prompt of a request of a message thread, by field in the unit asked for, and its number of messages.
+    ``partial``: the beginning of the thread was not recorded, so there are no figures."""
+
+    fields: Mapping[str, int] | None
+    messages: int | None
+    partial: bool
+
+    @property
+    def total(self) -> int | None:
+        return None if self.fields is None else sum(self.fields.values())
 
 
-def _prompt(body: Mapping[Any, Json], before: _Answered | None) -> dict[str, int]:
-    """Characters of a whole prompt by field: what the thread had, and what this request brings."""
-    prompt = dict(before.prompt) if before is not None else {}
-    for name, value in body.items():
-        if type(name) is not str or name == "thread":
+def rebuilt(wanted: Exchange, exchanges: Callable[[], Iterable[Exchange]], unit: Unit = CHARS) -> Rebuilt | None:
+    """The prompt of a request that carries only what is new of it; None for one that carries all. ``exchanges``: all
+    that were recorded; they are read only when they are needed, and at best up to this one."""
+    if _thread_of(wanted) != "continue":
+        return None
+    tracer = Tracer(unit)
+    traces: list[Trace] = []
+    for exchange in exchanges():
+        if _thread_of(exchange) is None:
             continue
-        amount = size(value, CHARS)
-        prompt[name] = prompt.get(name, 0) + amount if name == "messages" else amount
-    return prompt
+        traces.append(tracer.trace(exchange))
+        if exchange.place == wanted.place and not traces[-1].partial:
+            break
+    trace = next((trace for trace in tracer.settled(traces) if trace.place == wanted.place), None)
+    if trace is None or trace.node is None:
+        return Rebuilt(None, None, True)
+    return Rebuilt(trace.prompt, trace.prompt_messages, False)
+
+
+def _thread_of(exchange: Exchange) -> str | None:
+    body = exchange.request.body if exchange.request is not None else None
+    return _thread(body)[0] if type(body) is dict else None
+
+
+def _said(message: Json) -> Digest | None:
+    """The gist of an assistant's message; None for others."""
+    if type(message) is not dict or message.get("role") != "assistant":
+        return None
+    return gist(message.get("content"))
 
 
 def _thread(body: Mapping[Any, Json]) -> tuple[str | None, str | None]:
@@ -224,17 +340,37 @@ def _end(exchange: Exchange) -> float | None:
     return exchange.time + response.last if exchange.time is not None and response.last is not None else response.time
 
 
-def _holds(messages: list[Json] | None, label: str, *, first: bool) -> bool:
-    """Whether one of the first (or last) messages has a text with this label, folded or not."""
-    if not messages:
-        return False
-    for message in messages[:_LOOKED_AT] if first else messages[-1:]:
-        for block in as_blocks(message.get("content") if type(message) is dict else None):
-            text = block.get("text") if type(block) is dict else None
-            told = text.label if type(text) is Elided else describe_text(text) if type(text) is str else None
-            if told == label:
-                return True
-    return False
+def _texts(message: Json) -> Iterable[Json]:
+    """The texts of a message's blocks, folded or not."""
+    for block in as_blocks(message.get("content") if type(message) is dict else None):
+        text = block.get("text") if type(block) is dict else None
+        if type(text) is str or type(text) is Elided:
+            yield text
+
+
+def _label(text: Json) -> str | None:
+    if type(text) is Elided:
+        return text.label
+    return SUGGESTION if text.startswith(_SUGGESTION_BEGINS) else describe_text(text)
+
+
+def _summary(messages: list[Json] | None) -> Digest | None:
+    """The gist of the summary that a prompt begins with; None when it begins with none."""
+    for message in (messages or ())[:_LOOKED_AT]:
+        for text in _texts(message):
+            if _label(text) == SUMMARY:
+                return gist(text)
+    return None
+
+
+def _last_label(messages: list[Json] | None) -> str | None:
+    """What the last message asks for, where that is one of the client's own wishes."""
+    labels = {_label(text) for text in _texts(messages[-1])} if messages else set()
+    return SUMMARY_ASKED if SUMMARY_ASKED in labels else SUGGESTION if SUGGESTION in labels else None
+
+
+def _integer(value: Json) -> int | None:
+    return value if type(value) is int else None
 
 
 def _word(value: Any) -> str | None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from analyzers.calls import Call
+from analyzers.calls import Call, file_of
 from analyzers.spent import Sum, summed
 
 type Counters = tuple[int | None, int | None, int | None, int | None]
@@ -40,7 +40,8 @@ def set_aside(calls: Sequence[Call], runs: Iterable[Sequence[Call]]) -> tuple[li
     ``runs``: calls of one file whose records lie within one second, in the file's order."""
     copies: dict[str, tuple[Reason, Call, str]] = {}
     _same_moment(calls, copies)
-    runs = list(runs)
+    standing = {call.place for call in calls}
+    runs = [[call for call in run if call.place in standing] for run in runs]
     nameless = [call for call in calls if call.logged and call.message_id is None and call.request_id is None]
     by_counters: dict[Counters, list[Call]] = {_counters(call): [] for group in (*runs, nameless) for call in group}
     for call in calls if by_counters else ():
@@ -69,7 +70,7 @@ def _same_moment(calls: Sequence[Call], copies: dict[str, tuple[Reason, Call, st
     for first, second in pairwise(calls):
         if first.time is None or first.time != second.time or not (_counts(first) and _counts(second)):
             continue
-        if _file(first) != _file(second) and _counters(first) == _counters(second):
+        if file_of(first.place) != file_of(second.place) and _counters(first) == _counters(second):
             original, copy = (first, second) if not first.sidechain or second.sidechain else (second, first)
             copies[copy.place] = ("probable_replay", copy, original.place)
 
@@ -77,59 +78,72 @@ def _same_moment(calls: Sequence[Call], copies: dict[str, tuple[Reason, Call, st
 def _same_order(
     run: Sequence[Call], by_counters: dict[Counters, list[Call]], copies: dict[str, tuple[Reason, Call, str]]
 ) -> None:
-    """A run of one second that repeats calls of one other file, in their order and at other times."""
+    """A run of one second that repeats calls of one other file, in their order and at other times. Calls that are all
+    alike (a mock of the API makes such) repeat nothing."""
+    run = [call for call in run if _counts(call) and call.place not in copies]
+    if len(run) < 2:
+        return
+    others = {file_of(other.place): None for other in by_counters[_counters(run[0])] if _is_before(other, run[0])}
+    steps = max((_steps(run, by_counters, file) for file in others), key=len, default=[])
+    if len({_counters(call) for call, _ in steps}) >= 2:
+        copies.update((call.place, ("probable_replay", call, other.place)) for call, other in steps)
+
+
+def _is_before(other: Call, call: Call) -> bool:
+    return file_of(other.place) != file_of(call.place) and (other.time or 0.0) < (call.time or 0.0)
+
+
+def _steps(run: Sequence[Call], by_counters: dict[Counters, list[Call]], file: str) -> list[tuple[Call, Call]]:
+    """The calls from the start of a run that repeat calls of this file in their order, each with the one it repeats."""
     steps: list[tuple[Call, Call]] = []
     for call in run:
-        if not _counts(call) or call.place in copies:
-            continue
-        after = steps[-1][1] if steps else None
+        after = steps[-1][1].time or 0.0 if steps else None
         for other in by_counters[_counters(call)]:
-            apart = _file(other) != _file(call) and (other.time or 0.0) < (call.time or 0.0)
-            if apart and (
-                after is None or (_file(other) == _file(after) and (other.time or 0.0) > (after.time or 0.0))
+            if (
+                file_of(other.place) == file
+                and _is_before(other, call)
+                and (after is None or (other.time or 0.0) > after)
             ):
                 steps.append((call, other))
                 break
         else:
             break
-    if len(steps) >= 2:
-        copies.update((call.place, ("probable_replay", call, other.place)) for call, other in steps)
+    return steps
 
 
 def _nameless(
     group: Sequence[Call], by_counters: dict[Counters, list[Call]], copies: dict[str, tuple[Reason, Call, str]]
 ) -> None:
-    """All records of a file that have no id, when each of them has the counters of an identified call elsewhere."""
+    """All records of a file that have no id, when each of them has the counters of an identified call elsewhere, or
+    is one more record of the call before it."""
     found: list[tuple[Call, Call]] = []
     used: set[str] = set()
     for call in group:
         for other in by_counters[_counters(call)]:
             named = other.message_id is not None or other.request_id is not None
-            if named and _counts(call) and _file(other) != _file(call) and other.place not in used:
+            if named and _counts(call) and file_of(other.place) != file_of(call.place) and other.place not in used:
                 used.add(other.place)
                 found.append((call, other))
                 break
         else:
-            return
+            if not found or _counters(found[-1][0]) != _counters(call):
+                return
+            found.append((call, found[-1][1]))
     copies.update((call.place, ("unidentified_copy", call, other.place)) for call, other in found)
-
-
-def _file(call: Call) -> str:
-    return call.place.rpartition(":")[0] or call.place.partition(", line")[0]
 
 
 def _by_file(calls: Iterable[Call]) -> dict[str, list[Call]]:
     files: defaultdict[str, list[Call]] = defaultdict(list)
     for call in calls:
-        files[_file(call)].append(call)
+        files[file_of(call.place)].append(call)
     return files
 
 
 def _told(copies: Iterable[tuple[Reason, Call, str]]) -> list[SetAside]:
     groups: defaultdict[tuple[Reason, str], list[tuple[Call, str]]] = defaultdict(list)
     for reason, call, like in copies:
-        groups[reason, _file(call)].append((call, like))
+        groups[reason, file_of(call.place)].append((call, like))
     return [
-        SetAside(reason, len(group), summed(call.spent for call, _ in group), file, group[0][1])
+        SetAside(reason, len(group), summed([call.spent for call, _ in group]), file, group[0][1])
         for (reason, file), group in groups.items()
     ]

@@ -10,16 +10,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from analyzers.calls import Call
-from analyzers.lineage import Lineage, Session, Side, SideCall, Step, Thread, Turn
-from analyzers.prompts import Trace
-from analyzers.spent import NOTHING, Spent, Sum
+from analyzers.grouping import Lineage, Session
+from analyzers.lineage import Side, SideCall, Step, Thread, Turn
+from analyzers.spent import NOTHING, Spent, Sum, summed
+
+_SAID_NO = ("error", "unreachable")
 
 
 @dataclass(frozen=True, slots=True)
 class TurnRow:
     """One turn. ``messages``: of its request on the wire; ``prompt_messages``: of its prompt, which is more in a
-    message thread; ``prompt_chars``: characters of that whole prompt, where wire and prompt differ. ``attempted``: what
-    its failed attempts had spent, as far as they said, which may or may not have been billed."""
+    message thread; ``wire_chars`` and ``prompt_chars``: characters of both, where wire and prompt differ (the latter
+    None when ``partial``: the start of the message thread was not recorded). ``attempted``: what its failed attempts
+    had spent, as far as they said, which may or may not have been billed."""
 
     n: int
     time: float | None
@@ -31,6 +34,7 @@ class TurnRow:
     ended: str
     messages: int | None
     prompt_messages: int | None
+    wire_chars: int | None
     prompt_chars: int | None
     partial: bool
     spent: Spent
@@ -54,18 +58,25 @@ class ThreadRow:
 
 @dataclass(frozen=True, slots=True)
 class SideRow:
+    """One side call. ``counted``: the answer of a count of tokens; ``calls``: how many calls of a model it stands for:
+    none for what asks no model, several for the results of a batch."""
+
     n: int
     time: float | None
     kind: Side
     model: str | None
     counted: int | None
     spent: Spent
+    calls: int = 1
+    failed_attempts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
     """One session. ``warm``: whether it starts with a warm cache; None when that is not known. ``sums``: over all its
-    calls, side calls among them, as the API's top level tells them. ``calls``: of a model, retries not counted."""
+    calls, side calls among them, as the API's top level tells them; ``path_sums``: over the turns of its current path
+    (``path``: their numbers), without branches that were left, sub-agents and side calls. ``calls``: of a model,
+    retries not counted."""
 
     name: str | None
     declared: bool
@@ -78,6 +89,8 @@ class SessionRow:
     calls: int
     failed_attempts: int
     sums: Sum
+    path: tuple[int, ...]
+    path_sums: Sum
     notes: tuple[str, ...]
 
 
@@ -88,13 +101,12 @@ def session_rows(lineage: Lineage, calls: Sequence[Sequence[Call]]) -> list[Sess
 
 def _row(session: Session, calls: Sequence[Sequence[Call]]) -> SessionRow:
     threads = tuple(_thread(thread, calls) for thread in session.threads)
-    side = tuple(_side(call, calls) for call in sorted(session.side, key=lambda call: call.n))
     sums = Sum()
     for thread in threads:
         sums.add_sum(thread.sums)
-    for row in side:
-        if row.kind != "count_tokens":
-            sums.add(row.spent)
+    seen: set[str] = set()
+    side = tuple(_side(call, calls, sums, seen) for call in sorted(session.side, key=lambda call: call.n))
+    path = {turn.n for turn in session.path}
     times = [time for time in _times(session) if time is not None]
     turns = [turn for thread in session.threads for turn in thread.turns]
     return SessionRow(
@@ -106,9 +118,11 @@ def _row(session: Session, calls: Sequence[Sequence[Call]]) -> SessionRow:
         warm=_warm(threads),
         threads=threads,
         side=side,
-        calls=len(turns) + sum(row.kind != "count_tokens" for row in side),
-        failed_attempts=sum(len(turn.attempts) for turn in turns),
+        calls=len(turns) + sum(row.calls for row in side),
+        failed_attempts=sum(len(turn.attempts) for turn in turns) + sum(row.failed_attempts for row in side),
         sums=sums,
+        path=tuple(sorted(path)),
+        path_sums=_turn_sums(turn for thread in threads for turn in thread.turns if turn.n in path),
         notes=tuple(session.notes),
     )
 
@@ -132,19 +146,26 @@ def _warm(threads: Sequence[ThreadRow]) -> bool | None:
 
 def _thread(thread: Thread, calls: Sequence[Sequence[Call]]) -> ThreadRow:
     turns = tuple(_turn(turn, calls) for turn in thread.turns)
+    return ThreadRow(thread.agent, thread.forked_from, thread.session_from, thread.current, turns, _turn_sums(turns))
+
+
+def _turn_sums(turns: Iterable[TurnRow]) -> Sum:
+    """What turns spent, failed attempts that had seen counters among it. An answer that was an error spent nothing; of
+    any other without counters it is not known."""
     sums = Sum()
     for turn in turns:
-        for spent in (turn.spent, *turn.attempted):
-            if spent != NOTHING or (spent is turn.spent and turn.ended != "error"):
-                sums.add(spent)
-    return ThreadRow(thread.agent, thread.forked_from, thread.session_from, thread.current, turns, sums)
+        if turn.spent != NOTHING or turn.ended not in _SAID_NO:
+            sums.add(turn.spent)
+        for spent in turn.attempted:
+            sums.add(spent)
+    return sums
 
 
 def _turn(turn: Turn, calls: Sequence[Sequence[Call]]) -> TurnRow:
     trace = turn.trace
     own = calls[turn.n - 1]
     attempted = [call.spent for n in turn.attempts for call in calls[n - 1] if call.spent != NOTHING]
-    apart = trace.thread == "continue" and trace.prompt is not None
+    apart = trace.thread == "continue"
     return TurnRow(
         n=turn.n,
         time=trace.time,
@@ -156,25 +177,46 @@ def _turn(turn: Turn, calls: Sequence[Sequence[Call]]) -> TurnRow:
         ended=trace.ended,
         messages=trace.messages,
         prompt_messages=trace.prompt_messages,
+        wire_chars=trace.sent if apart else None,
         prompt_chars=sum(trace.prompt.values()) if apart and trace.prompt is not None else None,
-        partial=is_partial(trace),
+        partial=trace.partial,
         spent=own[0].spent if own else NOTHING,
         attempted=tuple(attempted),
     )
 
 
-def is_partial(trace: Trace) -> bool:
-    """Whether it continues a message thread whose beginning was not recorded: its prompt is not known."""
-    return trace.thread == "continue" and trace.node is None
-
-
-def _side(call: SideCall, calls: Sequence[Sequence[Call]]) -> SideRow:
-    found = calls[call.n - 1]
-    spent, counted = (found[0].spent, found[0].counted) if found else (NOTHING, None)
-    if len(found) > 1:  # a batch: its results together
-        sums = Sum()
-        for one in found:
-            sums.add(one.spent)
-        spent = Spent(*sums.amounts)
+def _side(call: SideCall, calls: Sequence[Sequence[Call]], sums: Sum, seen: set[str]) -> SideRow:
+    """One side call, added to the sums. ``seen``: results of batches that were added, since they come with each
+    poll."""
     trace = call.trace
-    return SideRow(call.n, trace.time, call.kind, trace.model or trace.requested, counted, spent)
+    found = calls[call.n - 1]
+    if call.kind == "batch":
+        found = [one for one in found if one.result not in seen]
+        seen.update(one.result for one in found if one.result is not None)
+    spent = found[0].spent if len(found) == 1 else _together(found)
+    asks = call.kind != "count_tokens" and (call.kind == "batch" or trace.messages is not None or spent != NOTHING)
+    attempted = [one.spent for n in call.attempts for one in calls[n - 1] if one.spent != NOTHING]
+    for one in (*(one.spent for one in found if asks and not _said_no(one)), *attempted):
+        sums.add(one)
+    return SideRow(
+        n=call.n,
+        time=trace.time,
+        kind=call.kind,
+        model=trace.model or trace.requested,
+        counted=found[0].counted if found else None,
+        spent=spent,
+        calls=len(found) if asks else 0,
+        failed_attempts=len(call.attempts),
+    )
+
+
+def _said_no(call: Call) -> bool:
+    return call.state == "failed" and call.spent == NOTHING
+
+
+def _together(calls: Sequence[Call]) -> Spent:
+    """The counters of the results of a batch; of none, nothing is known."""
+    if not calls:
+        return NOTHING
+    sums = summed([call.spent for call in calls])
+    return Spent(*(amount if not unknown else None for amount, unknown in zip(sums.amounts, sums.unknown, strict=True)))

@@ -13,7 +13,7 @@ from analyzers.spent import Sum
 from analyzers.tables import Grid
 from analyzers.usage import known, total_input
 from analyzers.usage_shown import bound, spent_json, sums_json
-from analyzers.wire.record import timestamp
+from analyzers.wire.moment import timestamp
 
 _SIDE_WORDS = {
     "count_tokens": "counts of tokens",
@@ -22,6 +22,9 @@ _SIDE_WORDS = {
     "helper": "helper calls",
     "batch": "batch calls",
 }
+_USUAL = ("start", "continues", "fork", "rewind", "cleared")
+_MOST_THREADS = 20
+_MOST_WORDS = 6
 _MOST_MESSAGES = 8
 _SHORT_ID = 8
 
@@ -42,6 +45,9 @@ def _session_json(row: SessionRow) -> dict[str, Any]:
         "calls": row.calls,
         "failed_attempts": row.failed_attempts,
         "usage": sums_json(row.sums) | {"complete": not row.sums.at_least("fresh", "written", "read", "output")},
+        "current_path": list(row.path),
+        "current_path_usage": sums_json(row.path_sums)
+        | {"complete": not row.path_sums.at_least("fresh", "written", "read", "output")},
         "threads": [_thread_json(thread) for thread in row.threads],
         "side_calls": [_side_json(side) for side in row.side],
         "notes": list(row.notes),
@@ -71,6 +77,7 @@ def _turn_json(turn: TurnRow) -> dict[str, Any]:
         "ended": turn.ended,
         "messages": turn.messages,
         "prompt_messages": turn.prompt_messages,
+        "wire_chars": turn.wire_chars,
         "prompt_chars": turn.prompt_chars,
         "partial": turn.partial,
     } | spent_json(turn.spent)
@@ -85,7 +92,7 @@ def _side_json(side: SideRow) -> dict[str, Any]:
 
 def print_sessions(rows: Sequence[SessionRow], most: int | None) -> None:
     """Prints a row for each session and one for each of its threads, the newest sessions last. ``most``: sessions
-    before the older ones are only counted."""
+    before the older ones are only counted, as are then a session's older threads where it has many; None shows all."""
     shown = rows if most is None else rows[-most:]
     drawn = tables.grid(
         "session / thread", "first (UTC)", "calls", "messages", "start", "total input", "output", "what happened",
@@ -93,8 +100,11 @@ def print_sessions(rows: Sequence[SessionRow], most: int | None) -> None:
     )  # fmt: skip
     for row in shown:
         drawn.add(*_session_cells(row), total=True)
-        for thread in row.threads:
-            drawn.add(*_thread_cells(thread))
+        threads = row.threads if most is None else row.threads[-_MOST_THREADS:]
+        if hidden := len(row.threads) - len(threads):
+            drawn.add(f"  {hidden:,} older threads (--all)", *[""] * 7)
+        for thread in threads:
+            drawn.add(*_thread_cells(thread, _is_main(thread, row)))
     lines: list[Grid | str] = [drawn, ""]
     if len(shown) < len(rows):
         lines.append(f"{len(rows) - len(shown):,} older sessions are not shown (--all)")
@@ -130,10 +140,20 @@ def _session_words(row: SessionRow) -> Iterable[str]:
         yield f"{_SIDE_WORDS[kind]}: {number}"
 
 
-def _thread_cells(thread: ThreadRow) -> tuple[str, ...]:
-    name = "main" if thread.agent is None else f"agent {thread.agent[:_SHORT_ID]}"
+def _is_main(thread: ThreadRow, row: SessionRow) -> bool:
+    """Whether a thread is the conversation itself: neither a sub-agent's nor, where clients do not tell those, one that
+    began beside it."""
+    first = next((one for one in row.threads if one.agent is None), None)
+    return thread.agent is None and (thread is first or thread.turns[0].step != "start")
+
+
+def _thread_cells(thread: ThreadRow, main: bool) -> tuple[str, ...]:
+    name = "main" if main else "thread" if thread.agent is None else f"agent {thread.agent[:_SHORT_ID]}"
+    step = thread.turns[0].step
     if thread.forked_from is not None:
-        name += ", " + ("rewound" if thread.turns[0].step == "rewind" else "forked") + f" at #{thread.forked_from}"
+        name += f", {'rewound' if step == 'rewind' else 'forked'} at #{thread.forked_from}"
+    elif step == "cleared":
+        name += f", cleared after #{thread.turns[0].follows}"
     return (
         f"  {tables.name_of(name)}",
         tables.clock(thread.turns[0].time),
@@ -148,15 +168,27 @@ def _thread_cells(thread: ThreadRow) -> tuple[str, ...]:
 def _thread_words(thread: ThreadRow) -> Iterable[str]:
     if thread.session_from is not None:
         yield f"from session {safe(thread.session_from[:_SHORT_ID])}"
-    for turn in thread.turns:
-        if turn.step not in ("start", "continues", "fork", "rewind"):
+    words = list(_turn_words(thread.turns))
+    yield from words[:_MOST_WORDS]
+    if len(words) > _MOST_WORDS:
+        yield f"{len(words) - _MOST_WORDS:,} more (--json)"
+    rebuilt = [turn for turn in thread.turns if turn.prompt_chars is not None]
+    if rebuilt:
+        last = rebuilt[-1]
+        sent, whole = tables.count(last.wire_chars), tables.count(last.prompt_chars)
+        yield f"message thread: #{last.n} sent {sent} chars of a prompt of {whole}"
+    if partial := [turn.n for turn in thread.turns if turn.partial]:
+        yield f"#{partial[0]} partial: the start of its message thread was not recorded" + (
+            f" (so are {len(partial) - 1:,} more)" if len(partial) > 1 else ""
+        )
+
+
+def _turn_words(turns: Iterable[TurnRow]) -> Iterable[str]:
+    for turn in turns:
+        if turn.step not in _USUAL:
             yield f"#{turn.n} {turn.step}"
         if turn.attempts:
             yield f"#{turn.n} was attempt {len(turn.attempts) + 1}"
-        if turn.partial:
-            yield f"#{turn.n} partial: the start of its message thread was not recorded"
-        elif turn.prompt_chars is not None:
-            yield f"#{turn.n} prompt {turn.prompt_chars:,} chars"
 
 
 def message_counts(counts: Sequence[int | None]) -> str:

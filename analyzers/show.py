@@ -10,14 +10,17 @@ from rich.text import Text
 from analyzers import tables
 from analyzers.exchange import Exchange
 from analyzers.failure import safe
-from analyzers.sizes import Ledger, share_of
+from analyzers.prompts import Rebuilt
+from analyzers.share import share_of
+from analyzers.sizes import Ledger
 from analyzers.summary import Summary
 from analyzers.wire.note import Note
 from analyzers.wire.record import note_json
 
 
-def shown_json(exchange: Exchange, row: Summary, ledger: Ledger | None) -> dict[str, Any]:
-    """What ``show --json`` prints: the summary's members, and the ledger with every row; null for what is unknown."""
+def shown_json(exchange: Exchange, row: Summary, ledger: Ledger | None, prompt: Rebuilt | None) -> dict[str, Any]:
+    """What ``show --json`` prints: the summary's members, and the ledger with every row; null for what is unknown.
+    ``prompt``: the whole of what a message thread's request carries the end of; null for other requests."""
     shown = row.as_json()
     del shown["fields"], shown["chars"]
     shown |= {
@@ -32,6 +35,7 @@ def shown_json(exchange: Exchange, row: Summary, ledger: Ledger | None) -> dict[
     }
     if ledger is not None:
         shown |= ledger_json(ledger)
+    shown["prompt"] = None if prompt is None else _prompt_json(prompt)
     shown["notes"] = [note_json(note) for note in notes(exchange)]
     response = exchange.response
     shown["usage"] = None if response is None else response.usage_raw
@@ -39,6 +43,20 @@ def shown_json(exchange: Exchange, row: Summary, ledger: Ledger | None) -> dict[
     if response is not None and response.error is not None:
         shown["error"] = {"type": response.error.type, "message": response.error.message, "request_id": row.request_id}
     return shown
+
+
+def _prompt_json(prompt: Rebuilt) -> dict[str, Any]:
+    fields = None if prompt.fields is None else dict(prompt.fields)
+    return {"chars": prompt.total, "messages": prompt.messages, "fields": fields, "partial": prompt.partial}
+
+
+def prompt_line(prompt: Rebuilt, unit: str) -> str:
+    """That the sizes of a message thread's request are those on the wire, and what its whole prompt has."""
+    told = "message thread: the sizes above are those on the wire, of what is new; "
+    if prompt.fields is None:
+        return told + "the start of the thread was not recorded, so the size of the whole prompt is not known"
+    fields = ", ".join(f"{name} {amount:,}" for name, amount in prompt.fields.items())
+    return f"{told}the whole prompt: {tables.count(prompt.messages)} messages, {prompt.total:,} {unit} ({fields})"
 
 
 def ledger_json(ledger: Ledger) -> dict[str, Any]:
@@ -79,7 +97,9 @@ def notes(exchange: Exchange) -> Sequence[Note]:
     return [note for side in (exchange.request, exchange.response) if side is not None for note in side.notes]
 
 
-def print_shown(exchange: Exchange, row: Summary, ledger: Ledger | None, most: int | None) -> None:
+def print_shown(
+    exchange: Exchange, row: Summary, ledger: Ledger | None, prompt: Rebuilt | None, most: int | None
+) -> None:
     """Prints the exchange as tables. ``most``: rows of one field before the shorter ones are counted in one line;
     None shows all."""
     lines: list[tables.Grid | Text | str] = [Text(tables.heading(row, exchange), "bold")]
@@ -89,6 +109,8 @@ def print_shown(exchange: Exchange, row: Summary, ledger: Ledger | None, most: i
         lines += ["", tables.field_table(ledger), "", tables.block_table(ledger.fields, ledger.unit, most)]
         if ledger.unit == "chars":
             lines += ["", tables.wire_table(ledger)]
+        if prompt is not None:
+            lines += ["", safe(prompt_line(prompt, ledger.unit))]
         lines += [tables.difference(found) for found in ledger.differences]
     lines += ["", tables.usage_line(row)]
     response = exchange.response

@@ -137,11 +137,6 @@ def frame(container: dict[str, Json] | list[Json]) -> int:
     return 2 + max(len(container) - 1, 0)
 
 
-def share_of(part: int, whole: int) -> float:
-    """Percent, unrounded; 0 of nothing."""
-    return 100 * part / whole if whole else 0.0
-
-
 def part_size(part: Part, unit: Unit) -> int:
     """The size of one part of a field."""
     if part.kind == "row":

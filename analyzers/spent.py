@@ -6,10 +6,11 @@ calls. None is unknown; a sum over unknowns is a lower bound and says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from analyzers.wire.usage import Usage
+if TYPE_CHECKING:
+    from analyzers.wire.usage import Usage
 
 
 class Spent(NamedTuple):
@@ -71,13 +72,29 @@ def billed_of(usage: Usage | None) -> Spent:
     """
     if usage is None or not usage.iterations:
         return of_usage(usage)
-    passes = list(usage.iterations)
-    fell_back = any(one.type == "fallback_message" for one in passes)
-    billed = [of_usage(one) for one in passes if not (fell_back and one.type == "message" and _gave_nothing(one))]
+    fell_back = any(one.type == "fallback_message" for one in usage.iterations)
+    billed = [
+        spent
+        for one, spent in zip(usage.iterations, _passes(usage, usage.iterations), strict=True)
+        if not (fell_back and one.type == "message" and _gave_nothing(one))
+    ]
     together = billed[0] if billed else Spent(0, 0, 0, 0, 0, 0)
     for one in billed[1:]:
         together = _both(together, one)
     return together
+
+
+def _passes(usage: Usage, iterations: Sequence[Usage]) -> list[Spent]:
+    """What each pass spent. Where only one of them is a message's, the top level tells of that one alone: it has the
+    cache counters that the pass leaves out."""
+    told = [of_usage(one) for one in iterations]
+    own = [place for place, one in enumerate(iterations) if one.type in ("message", "fallback_message")]
+    if len(own) == 1:
+        top, one = of_usage(usage), told[own[0]]
+        if one.written is None:
+            one = one._replace(written=top.written, written_5m=top.written_5m, written_1h=top.written_1h)
+        told[own[0]] = one if one.read is not None else one._replace(read=top.read)
+    return told
 
 
 def _gave_nothing(one: Usage) -> bool:
@@ -132,8 +149,12 @@ class Sum:
         return any(self.unknown[PARTS.index(name)] for name in names)
 
 
-def summed(many: Iterable[Spent]) -> Sum:
+def summed(many: Sequence[Spent]) -> Sum:
+    """The sum of several, counter by counter."""
     total = Sum()
-    for spent in many:
-        total.add(spent)
+    total.count = len(many)
+    for place, column in enumerate(zip(*many, strict=True)):
+        missing = column.count(None)
+        total.unknown[place] = missing
+        total.amounts[place] = sum(filter(None, column)) if missing else sum(column)
     return total

@@ -11,7 +11,7 @@ from typing import Any
 
 from analyzers.exchange import Exchange
 from analyzers.sizes import CHARS, Unit, totals
-from analyzers.wire.record import timestamp
+from analyzers.wire.moment import timestamp
 
 
 @dataclass(frozen=True, slots=True)

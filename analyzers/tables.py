@@ -10,18 +10,19 @@ import dataclasses
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from rich.box import SIMPLE_HEAD
-from rich.cells import cell_len
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
-from analyzers.exchange import Exchange
 from analyzers.failure import safe
-from analyzers.sizes import Difference, FieldSize, Ledger, share_of
-from analyzers.summary import Summary
-from analyzers.wire.note import Note
+from analyzers.share import share_of
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+    from analyzers.exchange import Exchange
+    from analyzers.sizes import Difference, FieldSize, Ledger
+    from analyzers.summary import Summary
+    from analyzers.wire.note import Note
 
 UNKNOWN = "?"
 _BETWEEN = "   "
@@ -75,6 +76,10 @@ class Grid:
 
     def fitted(self) -> Table:
         """A table that fits the terminal it is printed on."""
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table
+        from rich.text import Text
+
         drawn = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
         for index, name in enumerate(self.columns):
             drawn.add_column(name, justify="left" if index in self.left else "right", overflow="fold")
@@ -87,12 +92,23 @@ class Grid:
 def draw(*things: Grid | Text | str) -> None:
     """Prints tables and lines, one below the other: fitted to a terminal, plain and as wide as needed when piped."""
     if sys.stdout.isatty():
+        from rich.console import Console
+
         console = Console(markup=False, highlight=False, emoji=False)
         for thing in things:
             console.print(thing.fitted() if isinstance(thing, Grid) else thing)
         return
     for thing in things:
         print("\n".join(thing.plain()) if isinstance(thing, Grid) else str(thing))
+
+
+def cell_len(text: str) -> int:
+    """How many cells of a terminal a text takes. Most are ASCII, which needs no table of widths."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len as measured
+
+    return measured(text)
 
 
 def name_of(text: str) -> str:

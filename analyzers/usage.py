@@ -7,6 +7,7 @@ added once, by (session, agent or not, model, day), and every group is a sum of 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
@@ -14,48 +15,28 @@ from typing import Any
 
 from analyzers.calls import Call
 from analyzers.replays import SetAside
-from analyzers.spent import Sum
+from analyzers.spent import Sum, summed
 
 DAY = 86400
+
+
+type _Key = tuple[str | None, bool, str | None, str | None]
+"""Session, whether it is a sub-agent, model, day."""
 
 
 @dataclass(slots=True)
 class Totals:
     """A sum over calls. ``requests``: calls of a model, failed and unfinished ones among them; ``failed_attempts``:
     requests that failed and were sent again; ``partial``: calls that hold counters of a failed attempt, which may have
-    been billed. ``alike``: the calls of both sums until ``settle`` puts them there, since nearly all are the same."""
+    been billed."""
 
     spent: Sum = field(default_factory=Sum)
     billed: Sum = field(default_factory=Sum)
-    alike: Sum = field(default_factory=Sum)
     requests: int = 0
     failed: int = 0
     unfinished: int = 0
     failed_attempts: int = 0
     partial: int = 0
-
-    def add(self, call: Call) -> None:
-        self.requests += 1
-        self.failed_attempts += call.failed_attempts
-        self.partial += call.partial
-        if call.state == "failed":
-            self.failed += 1
-            if call.spent.known_input == 0 and not call.spent.output:
-                return  # an answer that was an error is not billed
-        elif call.state == "unfinished":
-            self.unfinished += 1
-        if call.billed is call.spent:
-            self.alike.add(call.spent)
-        else:
-            self.spent.add(call.spent)
-            self.billed.add(call.billed)
-
-    def settle(self) -> Totals:
-        """Both sums whole."""
-        self.spent.add_sum(self.alike)
-        self.billed.add_sum(self.alike)
-        self.alike = Sum()
-        return self
 
     def add_totals(self, other: Totals) -> None:
         self.spent.add_sum(other.spent)
@@ -66,10 +47,10 @@ class Totals:
         self.failed_attempts += other.failed_attempts
         self.partial += other.partial
 
-    @property
-    def complete(self) -> bool:
-        """Whether every sum is exact: no call unfinished or perhaps billed in part, no billed counter unknown."""
-        open_ = self.spent.at_least("fresh", "written", "read", "output")
+    def is_complete(self, sums: Sum) -> bool:
+        """Whether ``spent`` or ``billed`` is exact: no call unfinished or perhaps billed in part, no counter
+        unknown."""
+        open_ = sums.at_least("fresh", "written", "read", "output")
         return not (open_ or self.unfinished or self.partial)
 
 
@@ -115,27 +96,20 @@ class Report:
 def report(calls: Iterable[Call], aside: Sequence[SetAside] = (), *, synthetic: int = 0, zone: tzinfo = UTC) -> Report:
     """The sums over calls in time order. ``synthetic``: records of errors that the client wrote itself."""
     day = _days(zone)
-    cells: dict[tuple[str | None, bool, str | None, str | None], Totals] = {}
+    groups: defaultdict[_Key, list[Call]] = defaultdict(list)
     firsts: dict[str | None, float] = {}
     counted: list[Call] = []
     probes: list[Call] = []
-    unidentified = rows = 0
     for call in calls:
         if call.state == "probe":
             probes.append(call)
             continue
         counted.append(call)
-        rows += call.rows
-        unidentified += call.logged and call.message_id is None and call.request_id is None
-        key = (call.session, call.agent is not None or call.sidechain, call.model, day(call.time))
-        cell = cells.get(key)
-        if cell is None:
-            cell = cells[key] = Totals()
-        cell.add(call)
-        if call.time is not None and call.session not in firsts:
-            firsts[call.session] = call.time
-    for cell in cells.values():
-        cell.settle()
+        session, time = call.session, call.time
+        groups[session, call.agent is not None or call.sidechain, call.model, day(time)].append(call)
+        if time is not None and session not in firsts:
+            firsts[session] = time
+    cells = {key: totals_of(group) for key, group in groups.items()}
     everything = summed_up(cells.values())
     return Report(
         totals=everything,
@@ -147,9 +121,29 @@ def report(calls: Iterable[Call], aside: Sequence[SetAside] = (), *, synthetic: 
         calls=counted,
         probes=probes,
         set_aside=aside,
-        unidentified=unidentified,
-        rows=rows,
+        unidentified=sum(call.logged and call.message_id is None and call.request_id is None for call in counted),
+        rows=sum([call.rows for call in counted]),
         synthetic=synthetic,
+    )
+
+
+def totals_of(calls: Sequence[Call]) -> Totals:
+    """The sum over calls. An answer that was an error is not billed: it counts, and has no counters to add."""
+    states = [call.state for call in calls]
+    failed, unfinished = states.count("failed"), states.count("unfinished")
+    spending = calls
+    if failed:
+        spending = [call for call in calls if call.state != "failed" or call.spent.known_input or call.spent.output]
+    spent = summed([call.spent for call in spending])
+    same = all(call.billed is call.spent for call in spending)
+    return Totals(
+        spent=spent,
+        billed=spent if same else summed([call.billed for call in spending]),
+        requests=len(calls),
+        failed=failed,
+        unfinished=unfinished,
+        failed_attempts=sum([call.failed_attempts for call in calls]),
+        partial=sum([call.partial for call in calls]),
     )
 
 
@@ -161,7 +155,7 @@ def summed_up(many: Iterable[Totals]) -> Totals:
 
 
 def _groups(
-    cells: Mapping[tuple[str | None, bool, str | None, str | None], Totals],
+    cells: Mapping[_Key, Totals],
     place: int,
     firsts: Mapping[str | None, float],
 ) -> list[Group]:

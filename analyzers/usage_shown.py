@@ -12,7 +12,7 @@ from analyzers.replays import SetAside
 from analyzers.spent import Spent, Sum
 from analyzers.tables import Grid
 from analyzers.usage import Group, Report, Totals, known, total_input
-from analyzers.wire.record import timestamp
+from analyzers.wire.moment import timestamp
 
 _NAMES = (
     ("input_tokens", "fresh"),
@@ -55,7 +55,7 @@ def totals_json(totals: Totals, sums: Sum) -> dict[str, Any]:
         "failed": totals.failed,
         "unfinished": totals.unfinished,
         "failed_attempts": totals.failed_attempts,
-        "complete": totals.complete,
+        "complete": totals.is_complete(sums),
     }
 
 
@@ -193,7 +193,8 @@ def _requests(calls: Sequence[Call]) -> Grid:
 def _remarks(report: Report) -> Iterable[str]:
     """What the tables do not show: what the sums are worth, and what is not in them."""
     totals = report.totals
-    yield "every sum is exact" if totals.complete else "≥: at least, because some counters are unknown or not final"
+    exact = totals.is_complete(totals.spent)
+    yield "every sum is exact" if exact else "≥: at least, because some counters are unknown or not final"
     if totals.failed or totals.unfinished or totals.failed_attempts:
         yield (
             f"failed calls: {totals.failed:,}   unfinished: {totals.unfinished:,}   "
@@ -203,9 +204,10 @@ def _remarks(report: Report) -> Iterable[str]:
         yield f"in the sums is what failed attempts of {totals.partial:,} calls had spent, billed or not"
     if sums_json(totals.billed) != sums_json(totals.spent):
         billed = totals.billed
+        open_ = not totals.is_complete(billed)
         yield (
-            f"billed, with every iteration in: total input {bound(total_input(billed), not totals.complete)}, "
-            f"output {bound(known(billed, 'output'), not totals.complete)}"
+            f"billed, with every iteration in: total input {bound(total_input(billed), open_)}, "
+            f"output {bound(known(billed, 'output'), open_)}"
         )
     if report.probes:
         yield f"counts of tokens, free and in no sum: {len(report.probes):,}"

@@ -23,6 +23,10 @@ class Scale:
     """Turns after which the bytes are looked at. The last is compared with its half."""
     memory: tuple[int, ...]
     """Requests after which memory is looked at, in hundreds. The last is compared with the first."""
+    log_bytes: int
+    """Of session logs, about."""
+    log_rounds: int
+    """In each, either program reads them all."""
 
 
 FULL = Scale(
@@ -34,6 +38,8 @@ FULL = Scale(
     session_rounds=3,
     disk_turns=(50, 100, 200, 400),
     memory=(200, 600, 1_200, 2_000),
+    log_bytes=1_000_000_000,
+    log_rounds=7,
 )
 QUICK = Scale(
     rounds=3,
@@ -44,4 +50,6 @@ QUICK = Scale(
     session_rounds=1,
     disk_turns=(50, 100, 200),
     memory=(100, 200),
+    log_bytes=100_000_000,
+    log_rounds=3,
 )

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from analyzers.exchange import Exchange, Problem, Request, Response
+from analyzers.readers.kinds import ZSTD_MAGIC
 from analyzers.wire.fold import unfold
 from analyzers.wire.jsontext import Json, NotJson, parse
 from analyzers.wire.message import ApiError
@@ -27,7 +28,6 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 KINDS = frozenset(("start", "request", "response", "note", "end"))
 PIECE = 512
 """Compressed bytes given to the library at once: where it meets damage, it forgets what it had made of those."""

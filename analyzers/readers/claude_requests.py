@@ -10,8 +10,7 @@ client's own and may change: whatever does not fit leaves the request without a 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -19,12 +18,14 @@ from typing import Any
 import orjson
 
 from analyzers.digests import as_blocks, is_billing
-from analyzers.wire.jsontext import Json
+from analyzers.wire.jsontext import Json, Number, dump
 from analyzers.wire.note import Note
 
-NOT_KEPT = "the log keeps no metadata, stream, diagnostics, nor the client's billing line in system: sizes are without"
+NOT_KEPT = (
+    "the log keeps no metadata, stream, diagnostics, order of fields, bytes on the wire, nor the client's billing line "
+    "in system: sizes are without"
+)
 _OUTSIDE_DIGEST = frozenset(("metadata", "stream", "thread", "diagnostics", "safeguards", "data_flow"))
-_LONGEST_RUN = 200
 
 
 @dataclass(slots=True)
@@ -52,26 +53,29 @@ class RequestLog:
     def __init__(self) -> None:
         self.requests: dict[str, dict[str, Any]] = {}
         self._shapes: dict[str, dict[str, Any]] = {}
-        self._messages: dict[str, Json] = {}
+        self._messages: dict[str, Json] = {}  # as they are sent, without marks
         self._runs: list[_Run] = []
-        self._chains: dict[str, list[str] | None] = {}
+        self._alone: list[_Run] = []
+        self._lengths: dict[str, int | None] = {}
         self._settled = False
         self._unverified: set[str] = set()
 
     def add(self, kind: str, record: dict[str, Any]) -> None:
-        """Takes one record of the three kinds. Raises KeyError or TypeError on one that is made otherwise."""
+        """Takes one record of the three kinds. Raises KeyError, TypeError or ValueError on any other."""
         if kind == "api-request-shape":
-            name, shape = str(record["shapeHash"]), dict(record["shape"])
+            name, shape = _name(record["shapeHash"]), dict(record["shape"])
             self._shapes[name] = shape
             if hash_of(shape) != name:
                 self._unverified.add(name)
         elif kind == "api-request-blob":
-            name, message = str(record["hash"]), dict(record["message"])
-            self._messages[name] = message
+            name, message = _name(record["hash"]), dict(record["message"])
+            self._messages[name] = wire_form(message)
             if message_hash(message) != name:
                 self._unverified.add(name)
+        elif kind == "api-request":
+            self.requests[_name(record["id"])] = record
         else:
-            self.requests[str(record["id"])] = record
+            raise ValueError(kind)
 
     def told(self, role: str, message_id: str | None, content: Json) -> None:
         """Takes a user or assistant record: what messages without a blob are made of."""
@@ -79,10 +83,14 @@ class RequestLog:
         same = (
             run is not None and run.role == role and (role == "user" or (message_id and run.message_id == message_id))
         )
-        if run is None or not same or len(run.contents) >= _LONGEST_RUN:
+        if run is None or not same:
             run = _Run(role, message_id)
             self._runs.append(run)
         run.contents.append(content)
+
+    def aside(self, role: str, content: Json) -> None:
+        """Takes a record that may be a message by itself, and is no part of what stands around it."""
+        self._alone.append(_Run(role, None, [content]))
 
     def boundary(self) -> None:
         """The conversation was compacted: no message goes over it."""
@@ -92,93 +100,124 @@ class RequestLog:
         """The request with this id, with its ``cache_control`` marks."""
         self._settle()
         record = self.requests[name]
+        if "cut" in record:
+            return Rebuilt(None, reason="the log says that it keeps this request cut")
         hashes = self._chain(name)
-        shape = self._shapes.get(str(record.get("shapeHash")))
-        if hashes is None or shape is None:
-            return Rebuilt(None, reason="the log does not hold what this request builds upon")
+        if hashes is None:
+            return Rebuilt(None, reason="the log does not hold the request that this one builds upon")
+        shape = self._shapes.get(_word(record.get("shapeHash")))
+        if shape is None:
+            return Rebuilt(None, reason="the log does not hold the system prompt and tools of this request")
         missing = sum(item not in self._messages for item in hashes)
         if missing:
             return Rebuilt(None, reason=f"{missing} of the {len(hashes)} messages of this request are not in the log")
         params = record.get("params")
         params = dict(params) if type(params) is dict else {}
         betas = params.pop("betas", None)
-        body = params | shape | {"messages": [wire_form(self._messages[item]) for item in hashes]}
+        body = params | shape | {"messages": [self._messages[item] for item in hashes]}
         if not all(_marked(body, mark) for mark in _list(record.get("cacheControl"))):
             return Rebuilt(None, reason="the log marks a cache_control where this request has nothing")
         names = tuple(beta for beta in _list(betas) if type(beta) is str)
-        return Rebuilt(body, names, notes=(self._proof(record, hashes, body, betas), Note("not_in_log", NOT_KEPT)))
+        return Rebuilt(body, names, notes=(self._proof(record, hashes, body, betas), Note("not_in_log", _gap(record))))
 
     def _proof(self, record: dict[str, Any], hashes: list[str], body: dict[str, Any], betas: Json) -> Note:
         told = record.get("requestDigest")
         if told is not None and told == request_digest(body, betas):
             return Note("rebuilt_from_log", "put together from the log, and proved by the log's digest of the request")
-        doubtful = len(self._unverified.intersection((*hashes, str(record.get("shapeHash")))))
+        doubtful = len(self._unverified.intersection((*hashes, _word(record.get("shapeHash")))))
         if doubtful:
             return Note("rebuilt_from_log", f"put together from the log; {doubtful} parts differ from their hashes")
         if told is None:
             return Note("rebuilt_from_log", "put together from the log; each part has its hash, the whole has none")
         return Note("rebuilt_from_log", "put together from the log; each part has its hash, but the whole has another")
 
-    def _chain(self, name: str) -> list[str] | None:
-        """The hashes of all messages of a request: what it keeps of its base, and its own."""
-        below: list[str] = []
+    def _chain(self, name: Any) -> list[str] | None:
+        """The hashes of all messages of a request: what it keeps of its base, and its own; None when they cannot be
+        told. Nothing but lengths is remembered: every request repeats those before it."""
+        wanted = self._length(name)
+        if wanted is None:
+            return None
+        pieces: list[list[str]] = []
+        while wanted:
+            record = self.requests[name]
+            kept = record.get("keep", 0)
+            pieces.append(record["tail"][: max(wanted - kept, 0)])
+            wanted = min(wanted, kept)
+            name = record.get("base")
+        return [item for piece in reversed(pieces) for item in piece]
+
+    def _length(self, name: str) -> int | None:
+        """How many messages a request has; None where a base is missing or a circle, or holds less than is kept."""
+        below: dict[str, None] = {}
         at: str | None = name
-        while at is not None and at not in self._chains:
-            if at in below or at not in self.requests:  # a circle, or a base that is not there
-                self._chains[at] = None
+        while at is not None and at not in self._lengths:
+            if at in below or at not in self.requests:
+                self._lengths[at] = None
                 break
-            below.append(at)
+            below[at] = None
             base = self.requests[at].get("base")
             at = base if type(base) is str else None
         for item in reversed(below):
-            self._chains[item] = self._extended(self.requests[item])
-        return self._chains[name]
+            if item not in self._lengths:
+                self._lengths[item] = self._length_above(self.requests[item])
+        return self._lengths[name]
 
-    def _extended(self, record: dict[str, Any]) -> list[str] | None:
-        base, keep, tail = record.get("base"), record.get("keep", 0), record.get("tail")
-        before = self._chains.get(base) if type(base) is str else []
-        if before is None or type(keep) is not int or not 0 <= keep <= len(before) or type(tail) is not list:
+    def _length_above(self, record: dict[str, Any]) -> int | None:
+        keep, tail = record.get("keep", 0), record.get("tail")
+        if type(tail) is not list or any(type(item) is not str for item in tail):
             return None
-        return before[:keep] + [str(item) for item in tail]
+        base = record.get("base")
+        before = 0 if base is None else self._lengths.get(_word(base))
+        if before is None or type(keep) is not int or not 0 <= keep <= before:
+            return None
+        return keep + len(tail)
 
     def _settle(self) -> None:
-        """Finds the messages that no blob holds among the runs: single records, whole runs, then all beginnings."""
+        """Finds the messages that no blob holds among the runs."""
         if self._settled:
             return
         self._settled = True
-        wanted = {item for record in self.requests.values() for item in map(str, _list(record.get("tail")))}
+        wanted = {item for record in self.requests.values() for item in _list(record.get("tail")) if type(item) is str}
         wanted -= self._messages.keys()
-        for beginnings in (False, True):
-            if not wanted:
-                break
-            for run in self._runs:
-                for message in _candidates(run, beginnings):
-                    name = message_hash(message)
-                    if name in wanted:
-                        self._messages[name] = message
-                        wanted.discard(name)
+        for run in (*self._runs, *self._alone):
+            for name, first, end in _named(run) if wanted else ():
+                if name in wanted:
+                    wanted.discard(name)
+                    contents = run.contents[first:end]
+                    blocks = [block for content in contents for block in as_blocks(content)]
+                    content = contents[0] if len(contents) == 1 else blocks
+                    self._messages[name] = wire_form({"role": run.role, "content": content})
         self._runs.clear()
+        self._alone.clear()
 
 
-def _candidates(run: _Run, beginnings: bool) -> Iterable[dict[str, Json]]:
-    """Messages that a run may be: each record, the whole; or, asked again, every beginning of it."""
+def _named(run: _Run) -> Iterator[tuple[str, int, int]]:
+    """The hash of every message that a run may be, with the records that are it: each alone, and all up to each. In one
+    pass: the hash of a beginning goes on from that of the one before."""
     if not run.role:
         return
-    if not beginnings:
-        for content in run.contents if run.role == "user" else run.contents[:1]:
-            yield {"role": run.role, "content": content}
-    counts = range(2, len(run.contents)) if beginnings else (len(run.contents),)
-    for count in counts:
-        if count > 1:
-            blocks = [block for content in run.contents[:count] for block in as_blocks(content)]
-            yield {"role": run.role, "content": blocks}
+    end = b'],"role":' + dump(run.role) + b"}"
+    together = sha256(b'{"content":[')
+    begun = False
+    for place, content in enumerate(run.contents):
+        blocks = b",".join(_canonical(block) for block in as_blocks(content))
+        if run.role == "user" or not place:
+            yield sha256(b'{"content":[' + blocks + end).hexdigest(), place, place + 1
+        if blocks:
+            together.update(b"," + blocks if begun else blocks)
+            begun = True
+        if place:
+            whole = together.copy()
+            whole.update(end)
+            yield whole.hexdigest(), 0, place + 1
 
 
 def wire_form(message: Json) -> Json:
     """A message as this client sends it: a lone block of nothing but text goes as a string (measured)."""
     content = message.get("content") if type(message) is dict else None
-    if type(content) is list and len(content) == 1 and type(content[0]) is dict and set(content[0]) == {"type", "text"}:
-        return message | {"content": content[0]["text"]}
+    block = content[0] if type(content) is list and len(content) == 1 else None
+    if type(block) is dict and len(block) == 2 and block.get("type") == "text" and type(block.get("text")) is str:
+        return message | {"content": block["text"]}
     return message
 
 
@@ -205,7 +244,7 @@ def _marked(body: dict[str, Any], mark: Json) -> bool:
     return True
 
 
-def request_digest(body: dict[str, Any], betas: Json) -> str | None:
+def request_digest(body: dict[str, Any], betas: Json) -> str:
     """What the log calls ``requestDigest``: the hash of a body without what it leaves out, the beta names added."""
     kept = {name: value for name, value in body.items() if name not in _OUTSIDE_DIGEST}
     if type(kept.get("system")) is list:
@@ -213,37 +252,50 @@ def request_digest(body: dict[str, Any], betas: Json) -> str | None:
     kept["messages"] = [_in_blocks(message) for message in _list(kept.get("messages"))]
     if betas is not None:
         kept["betas"] = betas
-    return _sha(kept)
+    return sha256(_sorted_json(kept)).hexdigest()
 
 
-def message_hash(message: Json) -> str | None:
-    """The hash by which a log names a message; None for what cannot be hashed so."""
+def message_hash(message: Json) -> str:
+    """The hash by which a log names a message."""
     return hash_of(_in_blocks(message))
 
 
-def hash_of(value: Json) -> str | None:
-    """SHA-256 of compact JSON with sorted keys and without ``cache_control`` at any depth; None for JSON too deep."""
-    return _sha(value, without_marks=True)
+def hash_of(value: Json) -> str:
+    """SHA-256 of compact JSON with sorted keys and without ``cache_control`` at any depth."""
+    return sha256(_canonical(value)).hexdigest()
 
 
-def _sha(value: Json, *, without_marks: bool = False) -> str | None:
+def _canonical(value: Json) -> bytes:
+    text = _sorted_json(value)
+    return _sorted_json(_unmarked(value)) if b'"cache_control"' in text else text
+
+
+def _sorted_json(value: Json) -> bytes:
+    """What JSON.stringify writes when all keys are sorted: numbers as in the log, lone surrogates as escapes."""
     try:
-        text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-        if without_marks and b'"cache_control"' in text:
-            text = orjson.dumps(_unmarked(value), option=orjson.OPT_SORT_KEYS)
-    except (TypeError, ValueError):  # lone surrogates, or too deep for the fast writer
-        try:
-            plain = _unmarked(value) if without_marks else value
-            text = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode(
-                "utf-8", "surrogatepass"
-            )
-        except (RecursionError, TypeError, ValueError):
-            return None
-    return sha256(text).hexdigest()
+        return orjson.dumps(value, _as_written, orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_SUBCLASS)
+    except (TypeError, RecursionError):  # lone surrogates, or too deep for the fast writer
+        return dump(_in_order(value))
+
+
+def _as_written(value: object) -> orjson.Fragment:
+    if type(value) is Number:
+        return orjson.Fragment(value.encode())
+    raise TypeError(f"not a JSON value: {type(value).__name__}")
+
+
+def _in_order(value: Json) -> Json:
+    """A copy with the keys of every object sorted."""
+    return _copied(value, lambda node: dict(sorted(node.items())))
 
 
 def _unmarked(value: Json) -> Json:
     """A copy without any member named ``cache_control``."""
+    return _copied(value, lambda node: {name: item for name, item in node.items() if name != "cache_control"})
+
+
+def _copied(value: Json, each: Callable[[dict[str, Json]], dict[str, Json]]) -> Json:
+    """A copy in which every object was made anew by ``each``, from the outside in."""
     holder: list[Json] = [value]
     stack: list[Any] = [holder]
     while stack:
@@ -251,7 +303,7 @@ def _unmarked(value: Json) -> Json:
         members = list(node.items()) if type(node) is dict else list(enumerate(node))
         for key, member in members:
             if type(member) is dict:
-                node[key] = inner = {name: item for name, item in member.items() if name != "cache_control"}
+                node[key] = inner = each(member)
                 stack.append(inner)
             elif type(member) is list:
                 node[key] = copied = member.copy()
@@ -267,3 +319,19 @@ def _in_blocks(message: Json) -> Json:
 
 def _list(value: Json) -> list[Any]:
     return value if type(value) is list else []
+
+
+def _gap(record: dict[str, Any]) -> str:
+    """What the log says of itself that it left out, beside what it always leaves out."""
+    withheld = [name for name in _list(record.get("withheld")) if type(name) is str]
+    return f"{NOT_KEPT}; withheld here: {', '.join(withheld)}" if withheld else NOT_KEPT
+
+
+def _name(value: Json) -> str:
+    if type(value) is not str:
+        raise TypeError(value)
+    return value
+
+
+def _word(value: Json) -> str:
+    return value if type(value) is str else ""

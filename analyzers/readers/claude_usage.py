@@ -1,19 +1,21 @@
 """The usage in Claude Code's session files, without reading anything else of them.
 
 Session files hold everything a client ever saw, and the counters are a thousandth of it. So lines are looked at as
-bytes, only those that hold a ``"usage"`` are decoded, and of those a dozen members (a decoder that knows what is wanted
-skips the content, at a third of the cost of parsing it). Large files are cut into segments at line ends, and segments
-are read by several processes. Whatever the spacing of the JSON. One API call is several records (one per content block,
-usage repeated, placeholders before the final counts): within a segment they become one call here, across segments and
-files in ``calls``. O(bytes), memory: one line, and the calls.
+bytes, only those that hold an ``"assistant"`` are decoded, and of those a dozen members (a decoder that knows what is
+wanted skips the content, at a third of the cost of parsing it). Large files are cut into segments at line ends, and
+segments are read by several processes. Whatever the spacing of the JSON. One API call is several records (one per
+content block, usage repeated, placeholders before the final counts): within a segment they become one call here, across
+segments and files in ``calls``. O(bytes), memory: one line, and the calls.
 """
 
 from __future__ import annotations
 
+import marshal
+import math
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, BinaryIO
@@ -28,7 +30,7 @@ from analyzers.spent import Spent, billed_of, of_usage
 from analyzers.wire.jsontext import NotJson, dump, parse
 from analyzers.wire.usage import Usage, count
 
-SEGMENT = 24 * 1024 * 1024
+SEGMENT = 16 * 1024 * 1024
 LINE_LIMIT = 64 * 1024 * 1024
 """Bytes of one line: twice the largest request. A longer one is passed over with notice."""
 
@@ -36,7 +38,7 @@ ALONE = 32 * 1024 * 1024
 """Bytes up to which one process is faster than several."""
 
 MOST_PROCESSES = 8
-_BUFFER = 1 << 18
+_BUFFER = 1 << 17
 _SHORT = 1 << 14  # bytes of a line that tells of a failed request, at the most
 _EXACT = 2**53
 _OPEN, _CLOSE = b"{"[0], b"}"[0]
@@ -60,46 +62,113 @@ class Segment:
 @dataclass(slots=True)
 class Found:
     """What segments hold. ``calls`` in order of appearance, ``runs``: positions of calls whose first records lie within
-    one second of each other, which is how a copied conversation looks when it was stamped anew."""
+    one second of each other, which is how a copied conversation looks when it was stamped anew; ``size``: bytes.
+    ``begins``: it is the beginning of a file; ``failed``: requests at its end that the next call is a retry of."""
 
     calls: list[Call] = field(default_factory=list)
     runs: list[list[int]] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     synthetic: int = 0
     lines: int = 0
+    size: int = 0
     own_totals: dict[str, Spent] = field(default_factory=dict)
+    begins: bool = False
+    failed: int = 0
 
 
-def scan(files: Sequence[str], processes: int | None = None, done: list[int] | None = None) -> Iterator[Found]:
-    """What the segments of the files hold, in the order of the files. ``processes`` None: as many as it takes;
-    ``done``: is kept at the number of bytes that were read, and of all."""
-    parts = list(segments(files))
-    size = sum(part.end - part.start for part in parts)
-    if done is not None:
-        done[:] = 0, max(size, 1)
-    for part, found in zip(parts, _read(parts, size, processes), strict=True):
-        if done is not None:
-            done[0] += part.end - part.start
+def scan(files: Iterable[str], size: int, processes: int | None = None) -> Iterator[Found]:
+    """What the segments of the files hold, in the order of the files. ``size``: bytes of all files, as far as that is
+    known: of few, one process is enough; ``processes`` None: as many as it takes. ``files`` may find out about files
+    while those before them are being read."""
+    failed = 0
+    for found in _read(files, size, processes):
+        if found.begins:
+            failed = 0
+        if failed and found.calls:
+            first = found.calls[0]
+            attempts = first.attempts + failed
+            found.calls[0] = first._replace(attempts=attempts, failed_attempts=first.failed_attempts + failed)
+            failed = 0
+        failed += found.failed
         yield found
 
 
-def _read(parts: Sequence[Segment], size: int, processes: int | None) -> Iterator[Found]:
+def _read(files: Iterable[str], size: int, processes: int | None) -> Iterator[Found]:
     wanted = processes or (1 if size <= ALONE else min(os.cpu_count() or 1, MOST_PROCESSES))
     if wanted == 1:
-        yield from map(read_segment, parts)
+        yield from map(read_segment, segments(files))
         return
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
     kind = "fork" if sys.platform == "linux" else "spawn"
     with ProcessPoolExecutor(wanted, mp_context=get_context(kind)) as pool:
-        yield from pool.map(read_segment, parts, chunksize=4)
+        for packed in pool.map(_packed, _batches(segments(files))):
+            yield from map(_unpacked, marshal.loads(packed))
 
 
-def segments(files: Sequence[str]) -> Iterator[Segment]:
+def _batches(parts: Iterable[Segment]) -> Iterator[list[Segment]]:
+    """Segments in groups of about one size: what goes between processes costs as much for a small file."""
+    batch: list[Segment] = []
+    size = 0
+    for part in parts:
+        batch.append(part)
+        size += part.end - part.start
+        if size >= SEGMENT:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+type _Plain = tuple[
+    list[tuple[Any, ...]],
+    list[list[int]],
+    list[tuple[str, str]],
+    int,
+    int,
+    int,
+    dict[str, tuple[Any, ...]],
+    bool,
+    int,
+]
+
+
+def _packed(batch: list[Segment]) -> bytes:
+    """What segments hold, as bytes for another process: plain tuples go several times faster than objects."""
+    return marshal.dumps([_plainly(read_segment(segment)) for segment in batch])
+
+
+def _plainly(found: Found) -> _Plain:
+    calls = [
+        (*call[:8], tuple(call.spent), None if call.billed is call.spent else tuple(call.billed), *call[10:])
+        for call in found.calls
+    ]
+    problems = [(problem.place, problem.text) for problem in found.problems]
+    totals = {name: tuple(spent) for name, spent in found.own_totals.items()}
+    counts = found.synthetic, found.lines, found.size
+    return calls, found.runs, problems, *counts, totals, found.begins, found.failed
+
+
+def _unpacked(found: _Plain) -> Found:
+    calls, runs, problems, synthetic, lines, size, totals, begins, failed = found
+    whole = []
+    for members in calls:
+        spent = Spent._make(members[8])
+        billed = spent if members[9] is None else Spent._make(members[9])
+        whole.append(Call._make((*members[:8], spent, billed, *members[10:])))
+    told = [Problem(place, text) for place, text in problems]
+    own_totals = {name: Spent._make(sums) for name, sums in totals.items()}
+    return Found(whole, runs, told, synthetic, lines, size, own_totals, begins, failed)
+
+
+def segments(files: Iterable[str]) -> Iterator[Segment]:
     """The files cut into parts of about equal size."""
     for path in files:
-        size = os.path.getsize(path)
+        try:
+            size = os.path.getsize(path)
+        except OSError:
+            size = 0  # said when it is opened
         for start in range(0, max(size, 1), SEGMENT):
             yield Segment(path, start, min(start + SEGMENT, size))
 
@@ -116,8 +185,8 @@ def read_segment(segment: Segment) -> Found:
 
 
 class _Split(Struct):
-    ephemeral_5m_input_tokens: int = 0
-    ephemeral_1h_input_tokens: int = 0
+    ephemeral_5m_input_tokens: int | None = None
+    ephemeral_1h_input_tokens: int | None = None
 
 
 class _Details(Struct):
@@ -167,6 +236,7 @@ class _Record(Struct):
 
 
 _DECODER = Decoder(_Record)
+_NO_USAGE = _Usage()
 
 
 @dataclass(slots=True)
@@ -186,6 +256,7 @@ class _Open:
     rows: int = 1
     size: int = 0
     chars: int = 0
+    held: list[bytes] = field(default_factory=list)
 
 
 class _Reader:
@@ -215,7 +286,7 @@ class _Reader:
             if len(line) == LINE_LIMIT and line[-1] != 10:
                 at += self._skip(file)
                 self._count("lines longer than 64 MB were passed over")
-            elif b'"usage"' in line:
+            elif b'"assistant"' in line:
                 self._parse(line)
             elif len(line) < _SHORT and (b'"api_error"' in line or b'"cost-state"' in line):
                 self._note(line)
@@ -234,9 +305,11 @@ class _Reader:
     def _note(self, line: bytes) -> None:
         """A record of a failed request, or the client's own totals of the session so far."""
         try:
-            row = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            self._odd(line)
+            row = parse(line.strip()).value
+        except NotJson:
+            self._count("lines are not readable and were passed over")
+            return
+        if type(row) is not dict:
             return
         if row.get("subtype") == "api_error":
             self._failed += 1
@@ -258,9 +331,13 @@ class _Reader:
             self._parse_whole(line)
             return
         kind, message = record.type, record.message
-        if kind == "assistant" and message is not None and message.usage is not None:
-            if not message.usage.iterations or _is_one_pass(message.usage, message.usage.iterations):
-                self._take(record, message, message.usage, None, line)
+        if kind == "assistant" and message is not None:
+            usage = message.usage
+            if usage is None:
+                if message.id or record.requestId:  # a call, though nobody knows what it cost
+                    self._take(record, message, _NO_USAGE, None, line)
+            elif not usage.iterations or _is_one_pass(usage, usage.iterations):
+                self._take(record, message, usage, None, line)
             else:
                 self._parse_whole(line)
         elif kind == "progress":
@@ -277,15 +354,16 @@ class _Reader:
         if type(row) is dict and row.get("type") == "progress":
             row = _told(row)
         message = row.get("message") if type(row) is dict else None
-        if (
-            type(message) is not dict
-            or row.get("type") != "assistant"
-            or type(usage := message.get("usage")) is not dict
-        ):
+        if type(message) is not dict or row.get("type") != "assistant":
             return
+        usage = message.get("usage")
+        if type(usage) is not dict:
+            if word(message, "id") is None and word(row, "requestId") is None:
+                return
+            usage = None
         told = _Message(message.get("id"), message.get("model"), message.get("stop_reason", UNSET))
         members = {name: row.get(name) for name in _Record.__struct_fields__ if name not in ("type", "message")}
-        plain = _Usage(output_tokens=count(usage.get("output_tokens")))
+        plain = _NO_USAGE if usage is None else _Usage(output_tokens=count(usage.get("output_tokens")))
         self._take(_Record("assistant", told, **members), told, plain, usage, dump({"message": message}))
 
     def _take(self, record: _Record, message: _Message, usage: _Usage, odd: Any, line: bytes) -> None:
@@ -309,21 +387,31 @@ class _Reader:
             call.rows += 1
             if call.sidechain and record.isSidechain is not True:
                 call.sidechain = False
-            if (stopped, usage.output_tokens or 0) > (call.stopped, call.usage.output_tokens or 0):
+            if usage is not _NO_USAGE and (
+                call.usage is _NO_USAGE or (stopped, _output(usage)) > (call.stopped, _output(call.usage))
+            ):
                 call.usage, call.odd = usage, odd
-                call.stopped = call.stopped or stopped
+            call.stopped = call.stopped or stopped
+            call.asked = call.asked or stop is not UNSET
         if not call.stopped:
             self._look(call, line)
 
     def _look(self, call: _Open, line: bytes) -> None:
-        """Counts the visible characters of an answer without a reason to stop; only when there can be too many."""
+        """Counts the visible characters of an answer without a reason to stop; only when there can be too many, so
+        lines are kept until then, which is never more than a few bytes per token."""
         call.size += len(line)
-        if call.size > IMPOSSIBLE * (call.usage.output_tokens or 0):
+        call.held.append(line)
+        if call.size <= IMPOSSIBLE * (call.usage.output_tokens or 0):
+            return
+        for held in call.held:
             try:
-                message = orjson.loads(line)["message"]
-            except (orjson.JSONDecodeError, KeyError, TypeError):
-                return
-            call.chars += visible_chars(message.get("content"))
+                row = parse(held.strip()).value
+            except NotJson:
+                continue
+            message = row.get("message") if type(row) is dict else None
+            if type(message) is dict:
+                call.chars += visible_chars(message.get("content"))
+        call.held.clear()
 
     def _count(self, text: str) -> None:
         self._counts[text] += 1
@@ -336,16 +424,18 @@ class _Reader:
 
     def finish(self) -> Found:
         found = self.found
-        found.lines = self._line
-        second, run = "", list[int]()
+        found.lines, found.size = self._line, self.segment.end - self.segment.start
+        found.begins, found.failed = self.segment.start == 0, self._failed
+        begun, run = -math.inf, list[int]()
         stem = os.path.basename(self.segment.path).removesuffix(".jsonl")
         notes: Counter[str] = Counter()
         for position, call in enumerate(self._open.values()):
             stamp = call.record.timestamp
             stamp = stamp if type(stamp) is str else ""
             found.calls.append(self._call(call, stamp, stem, notes))
-            if stamp[:19] != second or not second:
-                second, run = stamp[:19], [position]
+            time = found.calls[-1].time
+            if time is None or not 0 <= time - begun <= 1:
+                begun, run = -math.inf if time is None else time, [position]
             else:
                 run.append(position)
                 if len(run) == 2:
@@ -391,6 +481,12 @@ class _Reader:
         )
 
 
+def _output(usage: _Usage) -> int:
+    """The output tokens, to tell which of two records is the later one; -1: not known."""
+    output = usage.output_tokens
+    return -1 if output is None or output < 0 else output
+
+
 def _is_one_pass(usage: _Usage, passes: list[_Pass]) -> bool:
     """Whether the only iteration is the message itself, told again with the same counters."""
     one = passes[0]
@@ -416,7 +512,7 @@ def _plain(usage: _Usage) -> Spent | None:
     five = hour = 0 if written == 0 else None
     if split is not None:
         five, hour = split.ephemeral_5m_input_tokens, split.ephemeral_1h_input_tokens
-        if five + hour != written or five < 0 or hour < 0:
+        if five is None or hour is None or five + hour != written or five < 0 or hour < 0:
             return None
     details = usage.output_tokens_details
     thinking = details.thinking_tokens if details is not None else None

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzers.readers.source import Source
+from analyzers.readers.unpacked import unpacked
 from analyzers.wire.jsontext import Json, NotJson, parse
 
 BUNDLE_LIMIT = 256 * 1024 * 1024
@@ -31,12 +32,14 @@ def looks_like_bundle(keys: list[str]) -> bool:
 
 def bundled(source: Source) -> Iterator[tuple[int, Json]]:
     """Number (from 1) and value of each record of a bundle, whole again. What cannot be used is a problem."""
-    data = source.stream.read(BUNDLE_LIMIT + 1)
-    if len(data) > BUNDLE_LIMIT:
-        source.problem(f"the bundle is larger than {BUNDLE_LIMIT:,} bytes: export it as JSON lines instead")
-        return
+    data = bytearray()
+    for chunk in unpacked(source):
+        data += chunk
+        if len(data) > BUNDLE_LIMIT:
+            source.problem(f"the bundle is larger than {BUNDLE_LIMIT:,} bytes: export it as JSON lines instead")
+            return
     try:
-        bundle = parse(data).value
+        bundle = parse(bytes(data)).value
     except NotJson as error:
         source.problem(f"the bundle is not readable ({error.reason}): export it again")
         return

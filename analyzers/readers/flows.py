@@ -93,7 +93,7 @@ class _FlowFile:
             what = "damaged inside" if state is None else f"not as mitmproxy writes it: {type(error).__name__}"
             self._damage(f"the flow at byte {frame.at} cannot be read ({what})", frame.size)
             return None
-        return exchange(flow, route, f"{self._source.place}:{self._number}")
+        return exchange(flow, route, f"{self._source.place}:{self._number}", folded=self._source.folded)
 
     def _flow(self, state: State) -> SavedFlow | None:
         """A state as a flow. None: it is no HTTP, or newer than mitmproxy, and counted. Raises anything."""

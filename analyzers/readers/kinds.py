@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from typing import Literal
 
-from analyzers.readers.captures import ZSTD_MAGIC, head_of
 from analyzers.readers.members import top_keys
 
 type Kind = Literal["capture", "flows", "har", "claude_code", "chat", "pairs", "body", "companion", "empty", "unknown"]
 """``companion``: a small file that a client keeps beside its logs and that says nothing about calls."""
 
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_RECORD = b'{"parentUuid":'
+"""How most records of Claude Code's logs begin, and nothing else does."""
+
 _LINES = 200
 _BLANKS = b" \t\r\n"
 _BOM = b"\xef\xbb\xbf"
 _LOG = frozenset(("sessionId", "uuid", "parentUuid", "leafUuid", "message", "timestamp", "messageId", "snapshot"))
+_ROW = frozenset(("parentUuid", "isSidechain"))
 _REQUEST = frozenset(("messages", "requests", "system", "tools", "model", "max_tokens"))
 _COMPANION = frozenset(("agentType", "toolUseId", "spawnDepth"))
 
@@ -26,6 +30,8 @@ def kind_of(first: bytes) -> Kind:
     """The kind of a file, from its first bytes (a megabyte is enough for all of them)."""
     if not first:
         return "empty"
+    if first.startswith(_RECORD):
+        return "claude_code"
     if is_capture(first):
         return "capture"
     begin = first.lstrip(_BOM + _BLANKS)[:1]
@@ -47,8 +53,11 @@ def _kind_of_bytes(first: bytes) -> Kind:
 
 def is_capture(first: bytes) -> bool:
     """Whether the beginning of a file is that of a capture (its first line may be torn)."""
-    head = head_of(first) if first.startswith(ZSTD_MAGIC) else first
-    return any(line.startswith(b'{"kind":"') for line in head.split(b"\n", 20)[:20])
+    if first.startswith(ZSTD_MAGIC):
+        from analyzers.readers.captures import head_of
+
+        first = head_of(first)
+    return any(line.startswith(b'{"kind":"') for line in first.split(b"\n", 20)[:20])
 
 
 def _kind_of_lines(head: bytes) -> Kind:
@@ -69,15 +78,15 @@ def _kind_of_object(keys: list[str]) -> Kind:
     names = frozenset(keys)
     if "kind" in names and names & {"format", "fold_over", "route"}:
         return "capture"
-    if ("type" in names and names & _LOG) or "parentUuid" in names:
+    if ("type" in names and names & _LOG) or names & _ROW:
         return "claude_code"
-    if "log" in names and _is_har(keys):
-        return "har"
-    if not names & _REQUEST and _is_pairs(keys):
-        return "pairs"
     if names & _COMPANION:
         return "companion"
-    return "body" if names & _REQUEST else "unknown"
+    if "log" in names and _is_har(keys):
+        return "har"
+    if names & _REQUEST:
+        return "body"
+    return "pairs" if _is_pairs(keys) else "unknown"
 
 
 def _is_har(keys: list[str]) -> bool:

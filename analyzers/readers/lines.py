@@ -47,4 +47,5 @@ class Lines:
         for number, reason in self._wrong:
             self._source.problem(f"line {number} is not readable ({reason}) and was passed over")
         if self._more:
-            self._source.problem(f"{self._more} more lines are not readable and were passed over")
+            told = "1 more line is" if self._more == 1 else f"{self._more} more lines are"
+            self._source.problem(f"{told} not readable and {'was' if self._more == 1 else 'were'} passed over")

@@ -20,6 +20,7 @@ from analyzers.readers.members import top_keys
 from analyzers.readers.saved_fields import Address, address, count, headers_of, number, seconds_of, told
 from analyzers.readers.saved_text import as_stream, named_events
 from analyzers.readers.source import Source
+from analyzers.readers.unpacked import unpacked_head, unpacked_lines
 from analyzers.readers.wired import Headers, SavedAnswer, exchange_of, header, request_of, request_of_value
 from analyzers.wire.jsontext import Json, NotJson, dump, parse
 from analyzers.wire.note import Note
@@ -49,8 +50,7 @@ def read_pairs(source: Source) -> Iterator[Exchange]:
     left_out = LeftOut()
     foreign = 0
     source.stream.seek(0)
-    head = source.stream.read(_HEAD)
-    source.stream.seek(0)
+    head = unpacked_head(source.stream.read(_HEAD))
     for number_, record in bundled(source) if looks_like_bundle(top_keys(head)) else _lines(source):
         asked = record.get("request") if type(record) is dict else None
         if type(asked) is not dict or "response" not in record:
@@ -75,19 +75,15 @@ def read_pairs(source: Source) -> Iterator[Exchange]:
 
 def _lines(source: Source) -> Iterator[tuple[int, Json]]:
     """Number (from 1) and value of each line; what cannot be read is a problem."""
-    line_number = 0
-    while line := source.stream.readline(LINE_LIMIT):
-        line_number += 1
-        whole = line.endswith(b"\n")
-        if not whole and len(line) == LINE_LIMIT:
-            while not line.endswith(b"\n") and (line := source.stream.readline(LINE_LIMIT)):
-                pass
+    for line_number, line in enumerate(unpacked_lines(source, LINE_LIMIT), 1):
+        if line is None:
             source.problem("the line is longer than any exchange and was left out", line_number)
         elif line.strip():
             try:
                 document = parse(line)
             except NotJson as error:
-                why = "the file was cut there, or is still being written" if not whole else error.reason
+                torn = not line.endswith(b"\n")
+                why = "the file was cut there, or is still being written" if torn else error.reason
                 source.problem(f"the line is not readable ({why}) and was left out", line_number)
                 continue
             if any(note.code == "trailing_text" for note in document.notes):

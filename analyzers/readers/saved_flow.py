@@ -138,9 +138,9 @@ def _moment(value: Any) -> float | None:
 # --- a flow as an exchange
 
 
-def exchange(flow: SavedFlow, route: Route, place: str) -> Exchange:
+def exchange(flow: SavedFlow, route: Route, place: str, *, folded: bool = False) -> Exchange:
     """A flow of this route as an exchange. ``place``: for messages."""
-    request = _request(flow, route)
+    request = _request(flow, route, folded=folded)
     status, response = flow.status, flow.response
     if response is None or status is None or status < 200:
         return _unanswered(flow, request, place)
@@ -161,7 +161,7 @@ def exchange(flow: SavedFlow, route: Route, place: str) -> Exchange:
     return exchange_of(request, saved, place)
 
 
-def _request(flow: SavedFlow, route: Route) -> Request:
+def _request(flow: SavedFlow, route: Route, *, folded: bool) -> Request:
     notes = [_REPLAYED] if flow.replayed == "request" else []
     if flow.failure is not None and flow.response is None and flow.request.ended is None:
         notes.append(_CUT)
@@ -177,7 +177,7 @@ def _request(flow: SavedFlow, route: Route) -> Request:
         headers=flow.request.headers,
         body=flow.request.body,
     )
-    found = request_of(seen, notes)
+    found = request_of(seen, notes, folded=folded)
     return found if flow.request.began is not None else replace(found, time=None)
 
 

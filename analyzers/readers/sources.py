@@ -14,17 +14,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import IO, Any, BinaryIO
+from weakref import finalize
 
 from analyzers.exchange import Exchange, Problem
-from analyzers.readers.captures import CaptureStream
 from analyzers.readers.kinds import Kind, kind_of
-from analyzers.readers.raw import read_body
 from analyzers.readers.source import Reader, Source
-from analyzers.wire.jsontext import NotJson
 
 WHAT_TO_DO = "name a capture file or folder with --captures, or record one with `weighbridge capture`"
 CHUNK = 1 << 20
-HEAD = 1 << 12
+HEAD = 1 << 10
 RAW_LIMIT = 300 * 1024 * 1024  # bytes of a single JSON body: above the API's own limit
 _NAMED = 3
 
@@ -41,6 +39,7 @@ class Sources:
         self.files: list[str] = []
         self._folded = folded
         self._kept: dict[str, IO[bytes]] = {}
+        finalize(self, _close, self._kept)
         self._found: set[str] = set()  # files that a folder held: nobody named them
         self._kinds: dict[str, Kind] = {}
         self._stream: BinaryIO | None = None
@@ -66,6 +65,8 @@ class Sources:
     def kind(self, file: str) -> Kind:
         """What kind a file is. Raises OSError."""
         if file not in self._kinds:
+            if file in self._found and not _is_plain(file):
+                return "unknown"  # a pipe or a socket that nobody named: opening it may wait for ever
             with self._opened(file) as stream:
                 first = stream.read(HEAD)
                 kind = kind_of(first)
@@ -76,8 +77,8 @@ class Sources:
 
     def path_of(self, file: str) -> str:
         """A name under which a file can be opened."""
-        with self._opened(file) as stream:
-            return str(stream.name)
+        kept = self._kept.get(file)
+        return file if kept is None else str(kept.name)
 
     def exchanges(self, problems: list[Problem], *, without: Sequence[Kind] = ()) -> Iterator[Exchange]:
         """All exchanges, file by file, each as soon as it is whole; those of a log that were in another log once.
@@ -95,7 +96,7 @@ class Sources:
                     unknown.append(file)
                     continue
                 for exchange in self._read(file, kind, problems):
-                    name = exchange.response.message_id if exchange.logged and exchange.response else None
+                    name = _name(exchange)
                     if name is not None and name in seen:
                         copies += 1
                         continue
@@ -108,7 +109,8 @@ class Sources:
         if unknown:
             problems.append(_left_out(unknown))
         if copies:
-            problems.append(Problem("logs", f"{copies} calls stand in more than one log; each was taken once"))
+            told = "1 call stands" if copies == 1 else f"{copies} calls stand"
+            problems.append(Problem("logs", f"{told} in more than one log; each was taken once"))
 
     def _read(self, file: str, kind: Kind, problems: list[Problem]) -> Iterator[Exchange]:
         with self._opened(file) as stream:
@@ -120,6 +122,10 @@ class Sources:
             finally:
                 self._stream = None
 
+    def size(self) -> int:
+        """Bytes of all files that are files."""
+        return sum(map(_size, self.files))
+
     def read_so_far(self) -> float:
         """How much of all files was read in this round, from 0 to 1. May be asked from another thread."""
         stream = self._stream
@@ -127,13 +133,13 @@ class Sources:
             now = os.lseek(stream.fileno(), 0, os.SEEK_CUR) if stream is not None else 0
         except (OSError, ValueError):
             now = 0
-        whole = sum(map(_size, self.files))
+        whole = self.size()
         return min((self._passed + now) / whole, 1.0) if whole else 0.0
 
     @contextmanager
     def _opened(self, file: str) -> Iterator[BinaryIO]:
         kept = self._kept.get(file)
-        if kept is None and file != "-" and stat.S_ISREG(os.stat(file).st_mode):
+        if kept is None and file != "-" and _is_plain(file):
             with open(file, "rb") as stream:
                 yield stream
             return
@@ -148,10 +154,28 @@ class Sources:
         yield kept  # type: ignore[misc]  # a file in all that is asked of it
 
 
+def _name(exchange: Exchange) -> str | None:
+    """By what the calls of logs are told apart."""
+    logged, response = exchange.logged, exchange.response
+    if logged is None or response is None:
+        return None
+    return response.message_id or (f"request {logged.request_id}" if logged.request_id is not None else None)
+
+
+def _is_plain(file: str) -> bool:
+    """Raises OSError."""
+    return stat.S_ISREG(os.stat(file).st_mode)
+
+
 def _copy(stream: Any, kept: IO[bytes]) -> None:
     while chunk := stream.read(CHUNK):
         kept.write(chunk)
     kept.flush()
+
+
+def _close(files: dict[str, IO[bytes]]) -> None:
+    for file in files.values():
+        file.close()
 
 
 def _size(file: str) -> int:
@@ -207,6 +231,8 @@ def reader_of(kind: Kind) -> Reader:
 
 def read_capture(source: Source) -> Iterator[Exchange]:
     """The exchanges of a capture."""
+    from analyzers.readers.captures import CaptureStream
+
     capture = CaptureStream(source.place)
     while chunk := source.stream.read(CHUNK):
         yield from capture.feed(chunk)
@@ -233,6 +259,9 @@ def being_written(stream: BinaryIO) -> bool:
 
 def read_raw(source: Source) -> Iterator[Exchange]:
     """The one request body that a file is."""
+    from analyzers.readers.raw import read_body
+    from analyzers.wire.jsontext import NotJson
+
     data = source.stream.read(RAW_LIMIT + 1)
     if len(data) > RAW_LIMIT:
         source.problem("larger than any request body; it was left out")

@@ -44,6 +44,26 @@ def unpacked(source: Source) -> Iterator[bytes]:
         source.problem(f"the {kind} data was cut: it was read up to there")
 
 
+def unpacked_lines(source: Source, limit: int) -> Iterator[bytes | None]:
+    """The lines of the file, each with its line feed; the last may have none. None: longer than the limit."""
+    held: list[bytes] = []
+    size = 0
+    for chunk in unpacked(source):
+        start = 0
+        while (end := chunk.find(b"\n", start) + 1) > 0:
+            held.append(chunk[start:end])
+            size += end - start
+            yield b"".join(held) if size <= limit else None
+            held, size, start = [], 0, end
+        size += len(chunk) - start
+        if size > limit:
+            held.clear()
+        elif start < len(chunk):
+            held.append(chunk[start:])
+    if size:
+        yield b"".join(held) if size <= limit else None
+
+
 def unpacked_head(first: bytes) -> bytes:
     """What the first bytes of a file hold, decompressed when they are compressed, as far as they go."""
     kind = _packing(first)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,6 +15,7 @@ from analyzers.wire.encodings import decode
 from analyzers.wire.fold import fold, folded_key
 from analyzers.wire.headers import keep, keep_path, keep_query
 from analyzers.wire.jsontext import NotJson
+from analyzers.wire.moment import timestamp
 from analyzers.wire.note import Note
 from analyzers.wire.routes import Route, requested_model
 from analyzers.wire.weighing import Weigher, WholeWeigher
@@ -62,11 +62,6 @@ class SeenRequest:
     headers: tuple[tuple[str, str], ...]
     body: bytes | None
     streamed: bool = False
-
-
-def timestamp(seconds: float) -> str:
-    """RFC 3339 in UTC with microseconds."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def request_record(

@@ -1,6 +1,8 @@
 """Logs of other recorders: claude-trace, claude-tap and their like, as their packages write them."""
 
+import gzip
 import json
+import zlib
 from typing import Any
 
 import pytest
@@ -303,6 +305,22 @@ def test_a_record_with_a_part_missing_is_left_out(path: str) -> None:
 def test_a_broken_bundle_gets_one_sentence(change: Any) -> None:
     exchanges, problems = read(read_pairs, change(bundle()))
     assert exchanges == [] and len(problems) == 1 and problems[0].endswith("export it again")
+
+
+@pytest.mark.parametrize(
+    "data", [lines(tap(), tap(x="y" * 600_000), tap()), bundle(tap(), tap(x="y" * 600_000), tap())]
+)
+@pytest.mark.parametrize("pack", [gzip.compress, zlib.compress, bytes])
+def test_a_compressed_log_is_read_alike(pack: Any, data: bytes) -> None:
+    exchanges, problems = read(read_pairs, pack(data))
+    assert problems == [] and [exchange.place for exchange in exchanges] == ["file:1", "file:2", "file:3"]
+
+
+def test_a_bundle_beyond_the_limit_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analyzers.readers.ctap.BUNDLE_LIMIT", 1000)
+    exchanges, problems = read(read_pairs, bundle(tap(x="y" * 2000)))
+    assert exchanges == []
+    assert problems == ["the bundle is larger than 1,000 bytes: export it as JSON lines instead"]
 
 
 def test_logs_of_pairs_are_told_by_their_keys() -> None:

@@ -2,14 +2,23 @@
 
 import io
 import os
+import socket
 import sys
+import threading
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from capture_files import body, end, packed, request, response, start, written
+from every_kind import KINDS, WIRE, file_of
+from saved_http import ASKED
+from session_logs import agent_log, assistant
+from session_logs import log as session_log
 
 from analyzers.exchange import Exchange, Problem
 from analyzers.readers.sources import NoSuchSource, Sources
+from analyzers.sizes import request_ledger
 
 
 def read(*paths: Path | str) -> tuple[list[Exchange], list[str]]:
@@ -112,3 +121,140 @@ def test_a_file_that_a_recorder_holds_has_requests_in_flight(tmp_path: Path) -> 
         fcntl.flock(held, fcntl.LOCK_EX)
         assert read(place)[0][0].ended == "in_flight"
     assert read(place)[0][0].ended == "unanswered"
+
+
+# ------------------------------------------------------------------------------------------ every kind
+
+
+def told(exchange: Exchange) -> tuple[Any, ...]:
+    """What must not depend on how a file was opened."""
+    response = exchange.response
+    return exchange.request, exchange.ended, response and response.message_id, response and response.usage
+
+
+class Pipe:
+    """A named pipe whose other end writes some bytes to whoever opens it."""
+
+    def __init__(self, place: Path, data: bytes) -> None:
+        os.mkfifo(place)
+        self.place = place
+        self._writer = threading.Thread(target=place.write_bytes, args=(data,), daemon=True)
+        self._writer.start()
+
+    def ended(self) -> bool:
+        self._writer.join(10)
+        return not self._writer.is_alive()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_of_each_kind_is_told_and_read(tmp_path: Path, kind: str) -> None:
+    place = file_of(kind, tmp_path)
+    assert Sources([str(place)]).kind(str(place)) == kind
+    exchanges, problems = read(place)
+    assert len(exchanges) == 1 and problems == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_pipe_of_each_kind_gives_what_the_file_gives_and_can_be_read_twice(tmp_path: Path, kind: str) -> None:
+    place = file_of(kind, tmp_path)
+    pipe = Pipe(tmp_path / "pipe", place.read_bytes())
+    sources = Sources([str(pipe.place)])
+    rounds = [list(sources.exchanges([])) for _ in range(2)]
+    assert pipe.ended()
+    expected = [told(exchange) for exchange in read(place)[0]]
+    assert [[told(exchange) for exchange in found] for found in rounds] == [expected, expected]
+    assert all(str(pipe.place) in exchange.place for exchange in rounds[0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_standard_input_of_each_kind(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = file_of(kind, tmp_path)
+
+    class Input:
+        buffer = io.BytesIO(place.read_bytes())
+
+    monkeypatch.setattr(sys, "stdin", Input)
+    sources = Sources(["-"])
+    rounds = [list(sources.exchanges([])) for _ in range(2)]
+    expected = [told(exchange) for exchange in read(place)[0]]
+    assert [[told(exchange) for exchange in found] for found in rounds] == [expected, expected]
+    assert rounds[0][0].place.startswith("standard input")
+
+
+def test_several_kinds_in_one_list_are_read_in_their_order(tmp_path: Path) -> None:
+    places = [file_of(kind, tmp_path / kind) for kind in KINDS]
+    exchanges, problems = read(*places)
+    assert problems == []
+    assert [exchange.place.split("/a file of kind ")[1].split(":")[0].split(",")[0] for exchange in exchanges] == list(
+        KINDS
+    )
+    assert len(read(*places, *places)[0]) == len(KINDS)  # a file that is named twice is read once
+
+
+def test_a_folder_may_hold_every_kind(tmp_path: Path) -> None:
+    for kind in KINDS:
+        file_of(kind, tmp_path)
+    assert len(read(tmp_path)[0]) == len(KINDS)
+    assert len(read(tmp_path, file_of("body", tmp_path / "more"))[0]) == len(KINDS) + 1
+
+
+MARKED = ASKED | {"system": {"_elided": True, "chars": 5000, "sha256": "0" * 64}}
+
+
+@pytest.mark.parametrize("kind", WIRE)
+def test_a_fold_marker_is_data_unless_the_user_says_that_another_tool_folded(tmp_path: Path, kind: str) -> None:
+    place = file_of(kind, tmp_path, MARKED)
+    sizes = {}
+    for folded in (False, True):
+        (exchange,) = Sources([str(place)], folded=folded).exchanges([])
+        assert exchange.request is not None
+        ledger = request_ledger(exchange.request)
+        assert ledger is not None and ledger.closes
+        sizes[folded] = next(field.size for field in ledger.fields if field.name == "system")
+    assert sizes == {False: len("_elidedtruechars5000sha256") + 64, True: 5000}
+
+
+# ------------------------------------------------------------------------------------------ folders
+
+
+def test_what_a_client_keeps_beside_its_logs_is_passed_over_in_silence_only_in_folders(tmp_path: Path) -> None:
+    session_log(tmp_path, assistant("m"))
+    meta = agent_log(tmp_path, "a1", assistant("s")).with_suffix(".meta.json")
+    exchanges, problems = read(tmp_path)
+    assert len(exchanges) == 2 and problems == []
+    _, problems = read(meta)
+    assert len(problems) == 1 and "it was left out" in problems[0]
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["a.py"], "a file of no kind that can be read was left out: a.py"),
+        (["a.py", "b.py"], "2 files of no kind that can be read were left out: a.py, b.py"),
+        (["a", "b", "c", "d", "e"], "5 files of no kind that can be read were left out: a, b, c and 2 more"),
+    ],
+)
+def test_files_of_no_kind_in_a_folder_are_one_sentence(tmp_path: Path, names: Sequence[str], said: str) -> None:
+    written(tmp_path, "1.jsonl", *capture())
+    for name in names:
+        (tmp_path / name).write_bytes(b"import os\n")
+    exchanges, problems = read(tmp_path)
+    assert len(exchanges) == 1 and problems == [said]
+
+
+def test_a_file_of_no_kind_that_was_named_has_a_sentence_of_its_own(tmp_path: Path) -> None:
+    place = tmp_path / "a.py"
+    place.write_bytes(b"import os\n")
+    _, problems = read(tmp_path, place)
+    assert len(problems) == 1 and problems[0].startswith("neither a capture")
+
+
+def test_a_pipe_or_socket_in_a_folder_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(tmp_path, "1.jsonl", *capture())
+    os.mkfifo(tmp_path / "nobody-writes")
+    monkeypatch.chdir(tmp_path)  # the name of a socket must be short
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind("listening")
+    exchanges, problems = read(tmp_path)
+    assert len(exchanges) == 1
+    assert problems == ["2 files of no kind that can be read were left out: listening, nobody-writes"]

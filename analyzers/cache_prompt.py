@@ -1,0 +1,180 @@
+"""A prompt as the cache sees it: positions in prefix order, each with the digest of everything up to it.
+
+The prefix runs tools, system, messages. Entries are written at breakpoints only and found by the digest of the prefix,
+looking back over at most twenty positions from each breakpoint; a run of ``tool_use`` blocks is one position there, and
+so is a run of ``tool_result`` blocks (documentation of prompt caching, 2026-10-08). What is set beside the prompt and
+changes it counts where it takes effect: the model before everything, the server's search tools and speed before the
+system prompt, ``tool_choice``, images, thinking and effort before the messages. Pure; O(blocks).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from analyzers.breakpoints import MARK
+from analyzers.digests import Digest, Digester, as_blocks, is_billing, joined
+from analyzers.models import model_of
+from analyzers.sizes import CHARS, size
+from analyzers.wire.jsontext import Json
+
+LOOK_BACK: Final = 20
+SECONDS: Final = {"5m": 300.0, "1h": 3600.0}
+_RUNS: Final = ("tool_use", "tool_result")
+_NOT_MARKED: Final = ("thinking", "redacted_thinking", "mcp_tool_listing", "fallback")
+_BEFORE_SYSTEM: Final = ("speed",)
+_BEFORE_MESSAGES: Final = ("tool_choice", "thinking", "output_config")
+
+
+class Position(NamedTuple):
+    """One block. ``prefix``: digest of everything up to and with it; ``chars``: of everything up to it; ``step``: its
+    place in the look-back; ``ttl``: ``5m`` or ``1h`` where a breakpoint sits on it; ``eligible``: whether automatic
+    caching may put one there (not on thinking, nor on an empty text)."""
+
+    prefix: Digest
+    chars: int
+    step: int
+    ttl: str | None
+    path: str
+    eligible: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One breakpoint. ``back``: prefixes that it looks back over, its own first, with their characters; ``explicit``
+    False: put there by the top level's automatic caching."""
+
+    path: str
+    ttl: str
+    prefix: Digest
+    chars: int
+    back: tuple[tuple[Digest, int], ...]
+    explicit: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class CachedPrompt:
+    """What of a request decides what is read and written. ``chars``: of the whole prompt; ``steps``: places in the
+    look-back."""
+
+    marks: tuple[Mark, ...]
+    chars: int
+    steps: int
+    images: bool = False
+
+
+def cached_prompt(body: Json, model: str | None, digester: Digester, *, billing: bool = False) -> CachedPrompt:
+    """The breakpoints of a request with what they look back over. ``billing``: the client's billing line counts, as it
+    does everywhere but with the vendor's own API."""
+    if type(body) is not dict:
+        return CachedPrompt((), 0, 0)
+    positions = list(_positions(body, model, digester, billing))
+    marks = [(index, position.ttl, True) for index, position in enumerate(positions) if position.ttl is not None]
+    automatic = _ttl(body.get(MARK))
+    last = max((index for index, position in enumerate(positions) if position.eligible), default=None)
+    if automatic is not None and last is not None and not any(index == last for index, _, _ in marks):
+        marks = sorted([*marks, (last, automatic, False)])
+    return CachedPrompt(
+        tuple(_mark(positions, index, ttl, explicit) for index, ttl, explicit in marks),
+        positions[-1].chars if positions else 0,
+        positions[-1].step + 1 if positions else 0,
+        _has_image(body.get("messages")),
+    )
+
+
+def _mark(positions: list[Position], index: int, ttl: str, explicit: bool) -> Mark:
+    own = positions[index]
+    back: list[tuple[Digest, int]] = []
+    for position in reversed(positions[: index + 1]):
+        if own.step - position.step >= LOOK_BACK:
+            break
+        back.append((position.prefix, position.chars))
+    return Mark(own.path, ttl, own.prefix, own.chars, tuple(back), explicit)
+
+
+def _positions(body: dict[Any, Json], model: str | None, digester: Digester, billing: bool) -> Iterator[Position]:
+    prefix = joined([b"model", (model_of(model).base if model else "").encode()])
+    chars, step = 0, -1
+    run: str | None = None
+    for stage, blocks in _stages(body, billing):
+        salt = digester.value({name: body.get(name) for name in _SALTS[stage]} | _more(stage, body))
+        prefix = joined([prefix, stage.encode(), salt])
+        for path, role, block in blocks:
+            kind = block.get("type") if type(block) is dict else None
+            if kind not in _RUNS or kind != run:
+                step += 1
+            run = kind if type(kind) is str else None
+            own = digester.tool(block) if role is None else digester.message({"role": role, "content": [block]})
+            prefix = joined([prefix, own])
+            chars += size(block, CHARS)
+            ttl = _ttl(block.get(MARK)) if type(block) is dict else None
+            yield Position(prefix, chars, step, ttl, path, kind not in _NOT_MARKED and not _is_empty(block))
+
+
+_SALTS: Final = {"tools": (), "system": _BEFORE_SYSTEM, "messages": _BEFORE_MESSAGES}
+
+
+def _more(stage: str, body: dict[Any, Json]) -> dict[str, Json]:
+    """What counts before a stage and is no member of its own."""
+    return {"images": _has_image(body.get("messages"))} if stage == "messages" else {}
+
+
+def _stages(
+    body: dict[Any, Json], billing: bool
+) -> Iterator[tuple[str, Iterator[tuple[str, str | None, Json]]]]:  # path, role, block
+    tools, system, messages = body.get("tools"), body.get("system"), body.get("messages")
+    yield "tools", ((f"tools[{i}]", None, tool) for i, tool in enumerate(_list(tools)) if not _is_deferred(tool))
+    yield (
+        "system",
+        (
+            (f"system[{i}]", None, block)
+            for i, block in enumerate(as_blocks(system))
+            if billing or not is_billing(block)
+        ),
+    )
+    yield "messages", _messages(_list(messages))
+
+
+def _messages(messages: list[Json]) -> Iterator[tuple[str, str | None, Json]]:
+    for index, message in enumerate(messages):
+        if type(message) is not dict:
+            yield f"messages[{index}]", "", message
+            continue
+        role = message.get("role")
+        for place, block in enumerate(as_blocks(message.get("content"))):
+            yield f"messages[{index}].content[{place}]", role if type(role) is str else "", block
+
+
+def _has_image(messages: Json) -> bool:
+    """Whether an image stands anywhere in the messages, also inside a result."""
+    for message in _list(messages):
+        for block in as_blocks(message.get("content") if type(message) is dict else None):
+            if type(block) is dict and (_is_image(block) or any(map(_is_image, as_blocks(block.get("content"))))):
+                return True
+    return False
+
+
+def _is_image(block: Json) -> bool:
+    return type(block) is dict and block.get("type") == "image"
+
+
+def _is_deferred(tool: Json) -> bool:
+    """Deferred tools stand outside the prefix; where they are loaded, a ``tool_reference`` stands for them."""
+    return type(tool) is dict and bool(tool.get("defer_loading"))
+
+
+def _is_empty(block: Json) -> bool:
+    return type(block) is dict and block.get("type") == "text" and not block.get("text")
+
+
+def _list(value: Json) -> list[Json]:
+    return value if type(value) is list else []
+
+
+def _ttl(mark: Json) -> str | None:
+    """``5m`` or ``1h`` of a ``cache_control``; None where there is none, or of a kind nobody knows."""
+    if type(mark) is not dict or mark.get("type") != "ephemeral":
+        return None
+    ttl = mark.get("ttl", "5m")
+    return ttl if ttl in SECONDS else "5m"
