@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, Literal
 
 from analyzers.cache_model import Prediction
 from analyzers.cache_prompt import SECONDS, CachedPrompt
-from analyzers.diff import Place
+from analyzers.first_difference import Place
 from analyzers.lineage import Thread, Turn
 from analyzers.models import cache_minimum, model_of
 from analyzers.spent import Spent
@@ -58,7 +59,9 @@ CAUSES: Final[dict[str, str]] = {
 @dataclass(frozen=True, slots=True)
 class Seen:
     """What of one exchange the cache is judged by. Times in seconds since the epoch. ``edited``: the answer tells of
-    edits that the server applied; ``verdict``: the server's own diagnosis of a miss, None when it gave none."""
+    edits that the server applied; ``verdict``: the server's own diagnosis of a miss, None when it gave none. ``rounds``:
+    its counters are of several passes, so they are no state of the cache. ``billing``: digest of the client's billing
+    line; ``first_party``: the vendor's own API was asked, which ignores that line."""
 
     n: int
     start: float | None
@@ -70,6 +73,7 @@ class Seen:
     verdict: str | None = None
     verdict_tokens: int | None = None
     rounds: bool = False
+    billing: bytes | None = None
     first_party: bool = True
 
 
@@ -140,7 +144,7 @@ def chain(
 
 
 def _pairs(thread: Thread) -> list[tuple[Turn, Turn]]:
-    return list(zip(thread.turns, thread.turns[1:], strict=False))
+    return list(pairwise(thread.turns))
 
 
 def _first(seen: Seen, predictions: dict[int, Prediction]) -> CacheRow:
@@ -214,6 +218,8 @@ def _unchanged(before: Seen, seen: Seen, gap: float | None, predicted: Predictio
         return "expired"
     if before.prompt and before.prompt.marks and _too_far(before.prompt, seen.prompt):
         return "look_back"
+    if not seen.first_party and not seen.spent.read and before.billing != seen.billing:
+        return "billing_header"
     return "unexplained"
 
 
@@ -223,27 +229,28 @@ def _too_far(before: CachedPrompt, prompt: CachedPrompt) -> bool:
     return not any(prefix in written for mark in prompt.marks for prefix, _ in mark.back)
 
 
-_PLACES: Final[dict[str, Cause]] = {
-    "tool added": "tools_added",
-    "tool removed": "tools_removed",
-    "tools reordered": "tools_reordered",
-    "tool reordered": "tools_reordered",
-    "system changed": "system",
-    "message changed": "message_rewritten",
-    "message removed": "message_rewritten",
-    "message inserted": "message_rewritten",
+_SETTINGS: Final[dict[str, Cause]] = {
     "model": "model",
     "tool_choice": "tool_choice",
     "thinking": "thinking",
     "output_config": "effort",
     "speed": "speed",
+    "tool added": "tools_added",
+    "tool removed": "tools_removed",
+    "tool reordered": "tools_reordered",
 }
 
 
 def _cause_of_place(place: Place) -> Cause:
+    if place.change == "not known":
+        return "unknown"
+    if place.change in _SETTINGS:
+        return _SETTINGS[place.change]
     if place.field == "tools":
-        return _PLACES.get(place.change, "tools_changed")
-    return _PLACES.get(place.change, "settings")
+        return "tools_changed"
+    if place.field == "system":
+        return "system"
+    return "message_rewritten" if place.field == "messages" else "settings"
 
 
 def _ttl(seen: Seen) -> str | None:

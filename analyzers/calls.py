@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from analyzers.spent import NOTHING, Spent
+from analyzers.terms import Pass, Recorded, Terms
 
 type State = Literal["completed", "failed", "unfinished", "probe"]
 """``failed``: the API said no, or could not be reached; ``unfinished``: the answer stopped, or its final counts were
@@ -32,7 +33,8 @@ class Call(NamedTuple):
     thread. ``billed``: with every iteration in. ``rows``: records that told of it; ``attempts``: requests it took,
     ``failed_attempts`` of which failed. ``counted``: the answer of a probe, in tokens. ``logged``: from a client's log,
     not from the wire. ``end``: when the answer ended. ``partial``: counters of a failed attempt are in, which may have
-    been billed or not. ``result``: which result of which batch it is."""
+    been billed or not. ``result``: which result of which batch it is. ``terms`` None: it was served on standard terms.
+    ``passes``: what ``billed`` is the sum of, where it is several; ``recorded``: a cost that came with it."""
 
     time: float | None
     session: str | None
@@ -55,6 +57,9 @@ class Call(NamedTuple):
     sidechain: bool = False
     partial: bool = False
     result: str | None = None
+    terms: Terms | None = None
+    passes: tuple[Pass, ...] = ()
+    recorded: Recorded | None = None
 
 
 def merged(found: Iterable[Call]) -> list[Call]:
@@ -145,6 +150,7 @@ def joined(a: Call, b: Call) -> Call:
         request_id=best.request_id or other.request_id,
         rows=a.rows + b.rows if a.logged and b.logged else max(a.rows, b.rows),
         sidechain=a.sidechain and b.sidechain,
+        recorded=best.recorded or other.recorded,
     )
 
 
@@ -192,7 +198,15 @@ def _attempted(first: Call, last: Call) -> Call:
         spent=_with(first.spent, last.spent),
         billed=_with(first.billed, last.billed),
         partial=first.partial or first.spent != NOTHING,
+        passes=last.passes if first.spent == NOTHING else _passes(first, 0) + _passes(last, first.attempts),
+        recorded=last.recorded or first.recorded,
     )
+
+
+def _passes(call: Call, attempt: int) -> tuple[Pass, ...]:
+    """The passes of a call as those of an attempt: what one request spent says nothing of another's."""
+    passes = call.passes or (Pass(call.model or call.requested, call.billed),)
+    return tuple(one._replace(attempt=attempt + one.attempt) for one in passes)
 
 
 def _with(earlier: Spent, later: Spent) -> Spent:

@@ -233,6 +233,32 @@ def usage_command(
     commands_usage.usage(what, by, tz, as_json or context.obj.as_json, every)
 
 
+@app.command("cost")
+def cost_command(
+    context: typer.Context,
+    captures: Captures = None,
+    as_json: AsJson = False,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="request|session|model|day", help="Show this view only.")
+    ] = None,
+    tz: Annotated[str, typer.Option("--tz", metavar="ZONE", help="Whose days: a name like Europe/Berlin.")] = "UTC",
+    prices: Annotated[
+        str | None,
+        typer.Option(
+            "--prices", metavar="FILE", help="Your own prices (TOML), before the list's. $WEIGHBRIDGE_PRICES."
+        ),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Show every row, however many.")] = False,
+    folded: Folded = False,
+    claude_code: ClaudeCode = False,
+) -> None:
+    """What the calls cost in USD at list price, or at your own: in all, by model, day, session, thread and request."""
+    from analyzers import commands_cost
+
+    what = given(context, captures, folded, claude_code)
+    commands_cost.cost(what, by, tz, prices, as_json or context.obj.as_json, every)
+
+
 @app.command("sessions")
 def sessions_command(
     context: typer.Context,

@@ -18,7 +18,7 @@ def usage(given: Given, by: str | None, tz: str, as_json: bool, every: bool) -> 
     """What all calls spent. ``by``: one view only; ``tz``: whose days."""
     if by is not None and by not in VIEWS:
         raise Failure(f"--by {by!r} is not one of {', '.join(VIEWS)}", 2)
-    zone = _zone(tz)
+    zone = zone_of(tz)
     problems: list[Problem] = []
     sources = opened(given)
     found = usage_report(sources, problems, zone)
@@ -31,7 +31,8 @@ def usage(given: Given, by: str | None, tz: str, as_json: bool, every: bool) -> 
         nothing(sources, given, problems, as_json)
 
 
-def _zone(name: str) -> tzinfo:
+def zone_of(name: str) -> tzinfo:
+    """The time zone of this name. Raises Failure."""
     if name == "UTC":
         return UTC
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError

@@ -13,7 +13,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from analyzers.calls import Call
-from analyzers.grouping import Lineage, Session
+from analyzers.lineage import Lineage, Session
 from analyzers.spent import NOTHING, Spent, Sum, summed
 
 COUNTERS = ("fresh", "written", "written_5m", "written_1h", "read", "output")

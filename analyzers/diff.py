@@ -23,6 +23,7 @@ from analyzers.first_difference import Place, first_difference
 from analyzers.normal import normal_field
 from analyzers.sizes import CHARS, Unit, UnitName, field_name, field_size
 from analyzers.spots import Spot, first_order_spot, first_spot, key_id
+from analyzers.wire.fold import KEY_MIN
 from analyzers.wire.jsontext import Json
 
 __all__ = ["Difference", "Place", "difference", "first_difference"]
@@ -43,7 +44,8 @@ class FieldChange:
     """A top-level field on both sides, sizes in the unit asked for (None: not there). ``rows``: the changes of its
     rows in all; ``unexplained``: what is left of its change, 0 unless this program is wrong.
 
-    ``spot``: the first difference of a field that changed (also where no row did: a role, an id), or of its keys' order.
+    ``spot``: the first difference of a changed field (even where no row is another: a role, an id), or of the order of
+    its keys.
     """
 
     name: str
@@ -155,7 +157,12 @@ type _Named = tuple[str, Json]
 def _members(body: Json) -> dict[str, _Named]:
     """The fields of a body by what their names are compared by."""
     members = body if type(body) is dict else {"": body}
-    return {key_id(key): (field_name(key), value) for key, value in members.items()}
+    return {key_id(key): (_name(key), value) for key, value in members.items()}
+
+
+def _name(key: Json) -> str:
+    """The name of a field, the same whether its key was folded or not."""
+    return f"({len(key)} characters)" if type(key) is str and len(key) > KEY_MIN else field_name(key)
 
 
 def _value(members: Mapping[str, _Named], name: str) -> Json:
@@ -168,9 +175,19 @@ def _leaves(members: Mapping[str, _Named], unit: Unit, digester: Digester) -> li
     found: list[Leaf] = []
     for key in sorted(members, key=lambda name: (_PROMPT.get(name, len(_PROMPT)), name)):
         name, value = members[key]
-        if key != "tools" or type(value) is not list:
+        if key == "requests" and type(value) is list:
+            found += leaves(name, [_known_names(item) for item in value], unit, digester, key)
+        elif key != "tools" or type(value) is not list:
             found += leaves(name, value, unit, digester, key)
     return found
+
+
+def _known_names(item: Json) -> Json:
+    """One request of a batch, its fields by names that do not depend on folding."""
+    params = item.get("params") if type(item) is dict else None
+    if type(params) is not dict:
+        return item
+    return {**item, "params": {key_id(key): value for key, value in params.items()}}
 
 
 def _row_sums(rows: Iterable[RowChange], tools: Iterable[ToolChange]) -> dict[str, int]:

@@ -18,6 +18,7 @@ from typing import Literal
 from analyzers.blocks import Row, parts
 from analyzers.digests import Digest, Digester, joined
 from analyzers.sizes import Unit, part_size
+from analyzers.skeleton import SETTINGS
 from analyzers.spots import Spot, first_spot, hash_of, key_id
 from analyzers.wire.fold import Elided
 from analyzers.wire.jsontext import Json
@@ -127,7 +128,14 @@ def row_changes(
         del left_a[i], left_b[j]
     for i, j in _alike(a, b, left_a, left_b):
         del left_a[i], left_b[j]
-        spot = first_spot(a[i].content(), b[j].content(), a[i].row.path, unit, excerpts=excerpts)
+        spot = first_spot(
+            a[i].content(),
+            b[j].content(),
+            a[i].row.path,
+            unit,
+            excerpts=excerpts,
+            scalars=_is_setting(a[i]) or _is_setting(b[j]),
+        )
         if spot is not None or a[i].size != b[j].size:
             changes.append((i, j, RowChange("changed", a[i], b[j], _only_billing(a[i], b[j], digester), spot)))
     changes += [(i, len(b), RowChange("went", a[i], None, _only_billing(a[i], None, digester))) for i in left_a]
@@ -244,6 +252,11 @@ def _alike(a: Sequence[Leaf], b: Sequence[Leaf], left_a: Iterable[int], left_b: 
             pairs.append((i, other))
             del places[leaf.field, leaf.same_path, leaf.kind]
     return pairs
+
+
+def _is_setting(leaf: Leaf) -> bool:
+    """Whether numbers in a row are settings of the request, which a skeleton shows too."""
+    return leaf.row.type == "field" and (leaf.field in SETTINGS or type(leaf.content()) not in (dict, list))
 
 
 def _only(rows: Sequence[Leaf], left: Iterable[int]) -> dict[Hashable, int | None]:

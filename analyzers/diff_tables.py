@@ -110,12 +110,13 @@ def _leaf_json(leaf: Leaf | None) -> dict[str, Any] | None:
 
 
 def _spot_json(spot: Spot | None) -> dict[str, Any] | None:
-    """A place; excerpts are members of it only when they were asked for."""
+    """A place; what stands there is a member of it only where it may be shown: settings, and what was asked for."""
     if spot is None:
         return None
     told = {"path": spot.path, "how": spot.how, "at": spot.at, "a": spot.a, "b": spot.b}
     told |= {"a_hash": spot.a_hash, "b_hash": spot.b_hash, "folded": spot.folded}
-    return told | ({"a_text": spot.a_text, "b_text": spot.b_text} if spot.a_text is not None else {})
+    shown = spot.a_text is not None or spot.b_text is not None
+    return told | ({"a_text": spot.a_text, "b_text": spot.b_text} if shown else {})
 
 
 def _wire_json(wire: Wire) -> dict[str, Any]:
@@ -273,6 +274,8 @@ def place(spot: Spot) -> str:
     if spot.how == "key order":
         return f"{where}: order of keys, from key {count((spot.at or 0) + 1)} on"
     hashes = f"{spot.a_hash or UNKNOWN} → {spot.b_hash or UNKNOWN}"
+    if spot.how != "text" and spot.a_text is not None and spot.b_text is not None:
+        return f"{where}: {name_of(spot.a_text)} → {name_of(spot.b_text)}"
     if spot.how != "text":
         return f"{where} ({hashes})"
     if spot.at is None:

@@ -6,11 +6,14 @@ from collections.abc import Iterable, Sequence
 
 from analyzers.calls import Call, State
 from analyzers.digests import digest
-from analyzers.exchange import Exchange, Request
+from analyzers.exchange import Exchange, Request, Response
 from analyzers.identity import agent_of, session_of
 from analyzers.spent import Spent, billed_of, of_usage
 from analyzers.summary import model_requested, request_id_of
-from analyzers.wire.jsontext import Json
+from analyzers.terms import Recorded, passes_of, terms_of
+from analyzers.vendor_usage import vendor_usage
+from analyzers.wire.jsontext import Json, Number
+from analyzers.wire.routes import vertex_region
 from analyzers.wire.usage import Usage, count
 
 
@@ -19,20 +22,20 @@ def calls_of(exchange: Exchange) -> Sequence[Call]:
     request, response = exchange.request, exchange.response
     if request is not None and request.route == "batches":
         return tuple(_batch(exchange))
-    usage = response.usage if response is not None else None
+    usage, model, host = _answered(exchange)
     counted = None
     if request is not None and request.route == "count_tokens":
         counted = count(response.body.get("input_tokens")) if response and type(response.body) is dict else None
     elif exchange.ended == "not_recorded" and exchange.logged is None:
         return ()
-    logged = exchange.logged
+    logged, requested = exchange.logged, model_requested(exchange)
     return (
         Call(
             time=exchange.time,
             session=session_of(exchange),
             agent=agent_of(exchange),
-            model=exchange.model,
-            requested=model_requested(exchange),
+            model=model,
+            requested=requested,
             message_id=response.message_id if response is not None else None,
             request_id=request_id_of(exchange),
             state=_state(exchange),
@@ -46,6 +49,13 @@ def calls_of(exchange: Exchange) -> Sequence[Call]:
             counted=counted,
             fingerprint=_fingerprint(request),
             end=_end(exchange),
+            terms=terms_of(
+                usage,
+                host=host,
+                region=vertex_region(request.path) if request is not None and request.route == "vertex" else None,
+            ),
+            passes=passes_of(usage, requested),
+            recorded=_given_cost(_raw_usage(response)) if response is not None else None,
         ),
     )
 
@@ -75,6 +85,33 @@ def _fingerprint(request: Request | None) -> str | None:
     return request.fingerprint or digest(request.body, "data").hex()
 
 
+def _answered(exchange: Exchange) -> tuple[Usage | None, str | None, str | None]:
+    """The usage, the model that served it, and the host whose way of counting cached tokens has to be known: not when
+    the usage is in another vendor's form, which says it."""
+    request, response = exchange.request, exchange.response
+    host = request.host if request is not None else None
+    if response is None or request is None or request.route == "count_tokens":
+        return response.usage if response is not None else None, exchange.model, host
+    other = vendor_usage(_raw_usage(response))
+    if other is None:
+        return response.usage, exchange.model, host
+    return other, exchange.model or _word(response.body, "model"), None
+
+
+def _raw_usage(response: Response) -> Json:
+    """The usage as it came, in a message or in the body of another form."""
+    if response.usage_raw is not None or type(response.body) is not dict:
+        return response.usage_raw
+    told = response.body.get("response") if "usage" not in response.body else response.body
+    return told.get("usage") if type(told) is dict else None
+
+
+def _given_cost(usage: Json) -> Recorded | None:
+    """The cost in USD that some providers put into the usage."""
+    cost = usage.get("cost") if type(usage) is dict else None
+    return Recorded("provider", str(cost)) if type(cost) in (int, float, Number) else None
+
+
 def _batch(exchange: Exchange) -> Iterable[Call]:
     """The results that a poll of a batch brought: each is a call of its own, and comes again with every poll."""
     body = exchange.response.body if exchange.response is not None else None
@@ -97,6 +134,8 @@ def _batch(exchange: Exchange) -> Iterable[Call]:
             spent=of_usage(usage) if message is not None else Spent(0, 0, 0, 0, 0, 0),
             billed=billed_of(usage) if message is not None else Spent(0, 0, 0, 0, 0, 0),
             place=f"{exchange.place}, result {position + 1}",
+            terms=terms_of(usage, batch=True),
+            passes=passes_of(usage, None),
             result=f"{exchange.request.path if exchange.request else ''}#{line['custom_id']}",
         )
 

@@ -20,7 +20,7 @@ from analyzers.digests import Digester, as_blocks, without_billing
 from analyzers.exchange import Request
 from analyzers.normal import normalised
 from analyzers.sizes import CHARS, field_size, size
-from analyzers.spots import Spot, first_order_spot, first_spot, hash_of
+from analyzers.spots import HASH, Spot, first_order_spot, first_spot, hash_of
 from analyzers.wire.jsontext import Json
 
 BEFORE_TOOLS = ("mcp_servers",)
@@ -45,7 +45,8 @@ class Place:
     changed``, ``message changed|inserted|removed|key order``, a setting's own name (``SETTINGS``,
     ``mcp_servers``), or ``not known`` where a body was not kept.
 
-    ``a`` and ``b``: sizes in characters of the row (text, tool, block), None where there is none; ``a_hash`` and
+    ``a`` and ``b``: sizes in characters of the row (text, tool, block; of all blocks of a message that came, went or
+    whose role is another), None where there is none; ``a_hash`` and
     ``b_hash`` as in ``spots.Spot``. ``name``: of the tool. ``spot``: the first difference inside, when both have it.
     """
 
@@ -60,9 +61,12 @@ class Place:
     spot: Spot | None = None
 
 
-def first_difference(a: Request, b: Request, digester: Digester | None = None) -> Place | None:
+def first_difference(
+    a: Request, b: Request, digester: Digester | None = None, *, billing: bool = False
+) -> Place | None:
     """The first difference between two prompts in prompt order; None when ``b`` continues ``a``: everything is equal up
-    to the last message of ``a``."""
+    to the last message of ``a``. ``billing``: the client's billing line counts, as it does at hosts other than the
+    API's own."""
     if a.reason is not None or b.reason is not None:
         return Place("", "", "not known", None, None)
     one: dict[Any, Json] = a.body if type(a.body) is dict else {}
@@ -73,7 +77,7 @@ def first_difference(a: Request, b: Request, digester: Digester | None = None) -
     return (
         _settings(one, other, BEFORE_TOOLS)
         or _tools(one.get("tools"), other.get("tools"), known)
-        or _system(one.get("system"), other.get("system"), known)
+        or _system(one.get("system"), other.get("system"), known, billing)
         or _settings(one, other, SETTINGS)
         or _messages(one.get("messages"), other.get("messages"), known)
     )
@@ -146,8 +150,8 @@ def _tool(change: str, at: int, a: Json, b: Json, spot: Spot | None = None) -> P
     return Place("tools", f"tools[{at}]", change, one, other, mine, theirs, name, spot)
 
 
-def _system(a: Json, b: Json, digester: Digester) -> Place | None:
-    mine, theirs = _unbilled(a), _unbilled(b)
+def _system(a: Json, b: Json, digester: Digester, billing: bool) -> Place | None:
+    mine, theirs = _blocks(a, billing), _blocks(b, billing)
     parted = _parted([digester.tool(block) for _, block in mine], [digester.tool(block) for _, block in theirs])
     if parted is None:
         return None
@@ -157,12 +161,12 @@ def _system(a: Json, b: Json, digester: Digester) -> Place | None:
     return _of_leaves("system", "system changed", one, other)
 
 
-def _unbilled(system: Json) -> list[tuple[str, Json]]:
-    """The blocks of a system prompt with their paths, without the client's billing line."""
+def _blocks(system: Json, billing: bool) -> list[tuple[str, Json]]:
+    """The blocks of a system prompt with their paths, with or without the client's billing line."""
     return [
         (f"system[{index}]" if type(system) is list else "system", kept)
         for index, block in enumerate(as_blocks(system))
-        for kept in without_billing([block])
+        for kept in ([block] if billing else without_billing([block]))
     ]
 
 
@@ -182,15 +186,25 @@ def _messages(a: Json, b: Json, digester: Digester) -> Place | None:
         if digester.message(one) != digester.message(other):
             break
         if (order := _call_order(one, other, f"messages[{at}]")) is not None:
-            return Place("messages", order.path, "message key order", *_told(one, other), spot=order)
+            return _message("message key order", order.path, one, other, digester, order)
     parted = _parted([digester.message(message) for message in mine], [digester.message(message) for message in theirs])
     if parted is None or parted[0] == len(mine):
         return None
     at, how = parted
     if how in ("inserted", "removed"):
         one, other = (None, theirs[at]) if how == "inserted" else (mine[at], None)
-        return Place("messages", f"messages[{at}]", f"message {how}", *_told(one, other))
+        return _message(f"message {how}", f"messages[{at}]", one, other, digester)
     return _inside(at, mine[at], theirs[at], digester)
+
+
+def _message(change: str, path: str, a: Json, b: Json, digester: Digester, spot: Spot | None = None) -> Place:
+    """A message as a whole; None: there is none on that side. Its size is that of its blocks, however it is written."""
+    one, other = (
+        None if message is None else sum(leaf.size for leaf in leaves("messages", [message], CHARS, digester))
+        for message in (a, b)
+    )
+    mine, theirs = (None if message is None else digester.message(message).hex()[:HASH] for message in (a, b))
+    return Place("messages", path, change, one, other, mine, theirs, spot=spot)
 
 
 def _call_order(a: Json, b: Json, path: str) -> Spot | None:
@@ -199,7 +213,7 @@ def _call_order(a: Json, b: Json, path: str) -> Spot | None:
         return None
     blocks = zip(as_blocks(a.get("content")), as_blocks(b.get("content")), strict=False)
     for index, (one, other) in enumerate(blocks):
-        if type(one) is dict and type(other) is dict and one.get("type") in TOOL_CALLS:
+        if type(one) is dict and type(other) is dict and type(kind := one.get("type")) is str and kind in TOOL_CALLS:
             place = f"{path}.content[{index}].input"
             if (spot := first_order_spot(one.get("input"), other.get("input"), place)) is not None:
                 return spot
@@ -213,7 +227,7 @@ def _inside(at: int, a: Json, b: Json, digester: Digester) -> Place:
     if parted is None:
         path = f"messages[{at}]"
         spot = first_spot(normalised(a, "message"), normalised(b, "message"), path)
-        return Place("messages", path if spot is None else spot.path, "message changed", *_told(a, b), spot=spot)
+        return _message("message changed", path if spot is None else spot.path, a, b, digester, spot)
     position, how = parted
     one = mine[position] if position < len(mine) and how != "inserted" else None
     other = theirs[position] if position < len(theirs) and how != "removed" else None

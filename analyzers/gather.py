@@ -18,7 +18,7 @@ from analyzers.spent import Spent
 from analyzers.usage import Report, report
 
 if TYPE_CHECKING:
-    from analyzers.grouping import Lineage
+    from analyzers.lineage import Lineage
     from analyzers.prompts import Trace, Tracer
     from analyzers.wire.note import Note
 
@@ -39,7 +39,7 @@ class Traced:
     calls: list[Sequence[Call]] = field(default_factory=list)
 
     def lineage(self) -> Lineage:
-        from analyzers.grouping import lineage
+        from analyzers.lineage import lineage
 
         return lineage(self.tracer.tree, self.traces)
 

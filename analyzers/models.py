@@ -14,10 +14,14 @@ from typing import Final
 
 _ARN: Final = re.compile(r"^arn:[^:]*:bedrock:[^:]*:[^:]*:(?:[a-z-]+/)+(.+)$")
 _BRACKETS: Final = re.compile(r"\[([^\]]*)\]$")
-_VERSION: Final = re.compile(r"-v\d+(:\d+)?$")
+_VERSION: Final = re.compile(r"-v\d+(:\d+)?(:\d+k)?$")
 _DATE: Final = re.compile(r"[-@](20\d{6})$")
-_REGION: Final = re.compile(r"^(us-gov|us|eu|apac|ap|jp|au|ca|sa|me|af|global)\.(?=anthropic\.)")
+_CONTEXT: Final = re.compile(r"-(\d+k)$")  # claude-3-haiku-48k-20240307, as one cloud's answers name it
+_ALIAS: Final = re.compile(r"(?:-|@)(latest|default)$")
+_DOT: Final = re.compile(r"(?<=\d)\.(?=\d)")
+_REGION: Final = re.compile(r"^(us-gov|us|eu|apac|ap|jp|au|in|ca|sa|me|af|global)\.(?=anthropic\.)")
 _NUMBER_FIRST: Final = re.compile(r"^claude-([4-9](?:-\d+)?)-([a-z]+)$")  # up to 3.7 that is the vendor's own order
+_LISTED: Final = re.compile(r"^claude-(?:(\d{1,2})(?:-(\d{1,2}))?-([a-z]+)|([a-z]+)-(\d{1,2})(?:-(\d{1,2}))?)$")
 _FAMILY: Final = re.compile(r"^claude-(?:(\d+(?:-\d+)?)-)?([a-z]+)(?:-(\d+)(?:-(\d+))?)?(?:-[a-z]+)?$")
 
 
@@ -39,6 +43,22 @@ class Model:
         return found[2] if found else None
 
     @property
+    def listed(self) -> tuple[str, int, int] | None:
+        """(``opus``, 4, 5): what price lists are looked up by. None unless the name says nothing but that, so that a
+        name nobody knows is never taken for its neighbour."""
+        found = _LISTED.match(self.base)
+        if not found:
+            return None
+        return found[3] or found[4], int(found[1] or found[5]), int(found[2] or found[6] or 0)
+
+    @property
+    def is_regional(self) -> bool:
+        """Whether it names a regional endpoint of Bedrock: a region's profile, or the bare id, which runs in one
+        region."""
+        bare = "prefix anthropic." in self.rules and "region global" not in self.rules
+        return self.regional is not None or bare
+
+    @property
     def version(self) -> tuple[int, int] | None:
         """(4, 5) of ``claude-opus-4-5`` and of ``claude-4-5-opus``; None where none is told."""
         found = _FAMILY.match(self.base)
@@ -54,31 +74,37 @@ def model_of(name: str) -> Model:
     """The model that a name means. Raises nothing: an unknown name is its own base."""
     base, rules = name.strip(), list[str]()
     flag = regional = None
+    if "claude" in (lower := base.lower()):
+        base = lower
     if found := _ARN.match(base):
         base = found[1]
         rules.append("ARN")
     if found := _BRACKETS.search(base):
         flag, base = found[1], base[: found.start()]
         rules.append(f"flag [{flag}]")
+    head, slash, rest = base.rpartition("/")
+    if slash and (rest.startswith("claude") or "anthropic.claude" in rest):
+        base = rest
+        rules.append(f"prefix {head}/")
     if found := _REGION.match(base):
         regional = found[1] if found[1] != "global" else None
         base = base[found.end() :]
         rules.append(f"region {found[1]}")
-    head, slash, rest = base.rpartition("/")
-    if slash and rest.startswith("claude"):
-        base = rest
-        rules.append(f"prefix {head}/")
     if base.startswith("anthropic."):
         base = base.removeprefix("anthropic.")
         rules.append("prefix anthropic.")
-    for pattern, rule in ((_VERSION, "version"), (_DATE, "date")):
-        if base.startswith("claude") and (found := pattern.search(base)):
+    if not base.startswith("claude"):
+        return Model(name, base, tuple(rules), flag, regional)
+    for pattern, rule in ((_VERSION, "version"), (_ALIAS, "alias"), (_DATE, "date")):
+        if found := pattern.search(base):
             rules.append(f"{rule} {found[0].lstrip('-@')}")
             base = base[: found.start()]
-    if base.startswith("claude") and base.endswith("-latest"):
-        base = base.removesuffix("-latest")
-        rules.append("alias latest")
-    base = base.lower() if base.lower().startswith("claude") else base
+    if found := _CONTEXT.search(base):
+        flag, base = found[1], base[: found.start()]
+        rules.append(f"context variant {flag}")
+    if _DOT.search(base):
+        base = _DOT.sub("-", base)
+        rules.append("dot in the number")
     if found := _NUMBER_FIRST.match(base):
         base = f"claude-{found[2]}-{found[1]}"
         rules.append("number before name")

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from analyzers.calls import Call
-from analyzers.grouping import Lineage, Session
-from analyzers.lineage import Side, SideCall, Step, Thread, Turn
+from analyzers.lineage import Lineage, Session
 from analyzers.spent import NOTHING, Spent, Sum, summed
+from analyzers.threads import Side, SideCall, Step, Thread, Turn
 
 _SAID_NO = ("error", "unreachable")
 

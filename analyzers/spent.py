@@ -72,16 +72,22 @@ def billed_of(usage: Usage | None) -> Spent:
     """
     if usage is None or not usage.iterations:
         return of_usage(usage)
-    fell_back = any(one.type == "fallback_message" for one in usage.iterations)
-    billed = [
-        spent
-        for one, spent in zip(usage.iterations, _passes(usage, usage.iterations), strict=True)
-        if not (fell_back and one.type == "message" and _gave_nothing(one))
-    ]
+    billed = [spent for _, spent in billed_passes(usage)]
     together = billed[0] if billed else Spent(0, 0, 0, 0, 0, 0)
     for one in billed[1:]:
         together = _both(together, one)
     return together
+
+
+def billed_passes(usage: Usage) -> list[tuple[Usage, Spent]]:
+    """The iterations that are billed, each with its counters; none where no iterations are reported."""
+    iterations = usage.iterations or ()
+    fell_back = any(one.type == "fallback_message" for one in iterations)
+    return [
+        (one, spent)
+        for one, spent in zip(iterations, _passes(usage, iterations), strict=True)
+        if not (fell_back and one.type == "message" and _gave_nothing(one))
+    ]
 
 
 def _passes(usage: Usage, iterations: Sequence[Usage]) -> list[Spent]:

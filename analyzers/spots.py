@@ -17,7 +17,7 @@ from typing import Literal
 from analyzers.digests import digest
 from analyzers.sizes import CHARS, Unit, size
 from analyzers.wire.fold import KEY_MIN, Elided
-from analyzers.wire.jsontext import Json
+from analyzers.wire.jsontext import Json, Number, dump
 
 type How = Literal["text", "value", "kind", "added", "removed", "key order"]
 """Another text; another number or truth value; another kind of JSON value; a member that only one side has; the same
@@ -40,7 +40,7 @@ class Spot:
     value's digest; None where nothing stands or the hash is not known.
 
     ``at``: characters (or members, for an order) that are equal before; None for what is no text, and for a text that
-    was folded. ``a_text`` and ``b_text``: excerpts, only when they were asked for.
+    was folded. ``a_text`` and ``b_text``: excerpts of texts, or numbers and truth values, only when asked for.
     """
 
     path: str
@@ -74,11 +74,19 @@ class Spot:
 
 
 def first_spot(
-    a: Json, b: Json, path: str = "", unit: Unit = CHARS, *, excerpts: bool = False, masked: list[str] | None = None
+    a: Json,
+    b: Json,
+    path: str = "",
+    unit: Unit = CHARS,
+    *,
+    excerpts: bool = False,
+    scalars: bool = False,
+    masked: list[str] | None = None,
 ) -> Spot | None:
     """The first place where two values differ as data, whatever the order of their members; None when nowhere.
 
-    ``path``: of the values. ``masked`` grows by the paths of credentials that may differ or not.
+    ``path``: of the values. ``excerpts``: with what stands around the first character that differs; ``scalars``: with
+    numbers and truth values. ``masked`` grows by the paths of credentials that may differ or not.
     """
     stack: list[tuple[Json, Json, _Path]] = [(a, b, None)]
     while stack:
@@ -92,9 +100,9 @@ def first_spot(
             members = [(_at(one, index), _at(other, index), (place, index)) for index in range(longest)]
             stack.extend(reversed(members))
         elif (how := _differ(one, other)) is not None:
-            return _spot(one, other, path + _written(place), how, unit, excerpts)
+            return _spot(one, other, _written(place, path), how, unit, excerpts, scalars)
         elif masked is not None and _is_masked(one, other):
-            masked.append(path + _written(place))
+            masked.append(_written(place, path))
     return None
 
 
@@ -110,7 +118,7 @@ def first_order_spot(a: Json, b: Json, path: str = "") -> Spot | None:
             mine, theirs = [key_id(key) for key in one], [key_id(key) for key in other]
             if mine != theirs:
                 alike = next((n for n, (x, y) in enumerate(zip(mine, theirs, strict=False)) if x != y), len(mine))
-                return Spot(path + _written(place), "key order", len(mine), len(theirs), at=alike)
+                return Spot(_written(place, path), "key order", len(mine), len(theirs), at=alike)
             pairs = zip(one.items(), other.values(), strict=True)
             stack.extend(reversed([(member, again, (place, key)) for (key, member), again in pairs]))
         elif type(one) is list and type(other) is list:
@@ -194,7 +202,7 @@ def hash_of(value: Json) -> str | None:
     return digest(value, "data").hex()[:HASH]
 
 
-def _spot(a: Json, b: Json, path: str, how: How, unit: Unit, excerpts: bool) -> Spot:
+def _spot(a: Json, b: Json, path: str, how: How, unit: Unit, excerpts: bool, scalars: bool) -> Spot:
     at = _common(a, b) if how == "text" and type(a) is str and type(b) is str else None
     around = slice(max(at - _BEFORE, 0), at + _AFTER) if at is not None and excerpts else None
     return Spot(
@@ -205,9 +213,14 @@ def _spot(a: Json, b: Json, path: str, how: How, unit: Unit, excerpts: bool) -> 
         a_hash=None if a is _NOTHING else hash_of(a),
         b_hash=None if b is _NOTHING else hash_of(b),
         at=at,
-        a_text=a[around] if around is not None else None,
-        b_text=b[around] if around is not None else None,
+        a_text=a[around] if around is not None else _scalar(a) if scalars or excerpts else None,
+        b_text=b[around] if around is not None else _scalar(b) if scalars or excerpts else None,
     )
+
+
+def _scalar(value: Json) -> str | None:
+    """A number, a truth value or null as it is written; None for anything else."""
+    return dump(value).decode() if value is None or type(value) in (bool, int, float, Number) else None
 
 
 def _common(a: str, b: str) -> int:
@@ -222,8 +235,8 @@ def _common(a: str, b: str) -> int:
     return low
 
 
-def _written(place: _Path) -> str:
-    """A path as text. A key that is no plain name may say something, and is not shown."""
+def _written(place: _Path, begin: str) -> str:
+    """A path as text, after the path it begins with. A key that is no plain name may tell something: not shown."""
     steps: list[str] = []
     while place is not None:
         place, step = place
@@ -234,4 +247,5 @@ def _written(place: _Path) -> str:
     steps.reverse()
     if len(steps) > _DEEPEST:
         steps[_DEEPEST:] = [f"… ({len(steps) - _DEEPEST} deeper)"]
-    return "".join(steps)
+    path = begin + "".join(steps)
+    return path if begin else path.removeprefix(".")

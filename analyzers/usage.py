@@ -95,7 +95,7 @@ class Report:
 
 def report(calls: Iterable[Call], aside: Sequence[SetAside] = (), *, synthetic: int = 0, zone: tzinfo = UTC) -> Report:
     """The sums over calls in time order. ``synthetic``: records of errors that the client wrote itself."""
-    day = _days(zone)
+    day = days(zone)
     groups: defaultdict[_Key, list[Call]] = defaultdict(list)
     firsts: dict[str | None, float] = {}
     counted: list[Call] = []
@@ -165,7 +165,7 @@ def _groups(
     return [Group(name, totals, firsts.get(name)) for name, totals in sums.items()]
 
 
-def _days(zone: tzinfo) -> Callable[[float | None], str | None]:
+def days(zone: tzinfo) -> Callable[[float | None], str | None]:
     """Seconds to the date in a zone. A quarter of an hour is in one day everywhere, so each is looked up once."""
     known_days: dict[int, str] = {}
     step = DAY if zone is UTC else 900

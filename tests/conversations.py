@@ -7,10 +7,10 @@ from typing import Any
 
 from analyzers.exchange import Exchange, Request, Response
 from analyzers.exchange_calls import calls_of
-from analyzers.grouping import Lineage, Session, lineage
-from analyzers.lineage import Thread
+from analyzers.lineage import Lineage, Session, lineage
 from analyzers.prompts import Tracer
 from analyzers.sessions import SessionRow, session_rows
+from analyzers.threads import Thread
 from analyzers.wire.usage import Usage
 
 type Message = dict[str, Any]

@@ -23,6 +23,7 @@ KNOWN = frozenset((
     "ai-title", "custom-title", "agent-name", "agent-color", "agent-setting", "tag", "pr-link", "saved_hook_context",
     "worktree-state", "content-replacement", "permission-mode", "speculation-accept", "marble-origami-commit",
     "marble-origami-snapshot", "task-summary", "api-request-resumed", "fork-context-ref", "attribution-snapshot",
+    "session-owner",
 ))
 """Types of records that are known; all but a few of them say nothing about calls."""
 # fmt: on

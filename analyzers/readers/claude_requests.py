@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import chain
 from typing import Any
 
 import orjson
@@ -54,6 +55,7 @@ class RequestLog:
         self.requests: dict[str, dict[str, Any]] = {}
         self._shapes: dict[str, dict[str, Any]] = {}
         self._messages: dict[str, Json] = {}  # as they are sent, without marks
+        self._texts: dict[str, bytes] = {}
         self._runs: list[_Run] = []
         self._alone: list[_Run] = []
         self._lengths: dict[str, int | None] = {}
@@ -108,13 +110,13 @@ class RequestLog:
         shape = self._shapes.get(_word(record.get("shapeHash")))
         if shape is None:
             return Rebuilt(None, reason="the log does not hold the system prompt and tools of this request")
-        missing = sum(item not in self._messages for item in hashes)
-        if missing:
+        messages = list(map(self._messages.get, hashes))
+        if missing := messages.count(None):
             return Rebuilt(None, reason=f"{missing} of the {len(hashes)} messages of this request are not in the log")
         params = record.get("params")
         params = dict(params) if type(params) is dict else {}
         betas = params.pop("betas", None)
-        body = params | shape | {"messages": [self._messages[item] for item in hashes]}
+        body = params | shape | {"messages": messages}
         if not all(_marked(body, mark) for mark in _list(record.get("cacheControl"))):
             return Rebuilt(None, reason="the log marks a cache_control where this request has nothing")
         names = tuple(beta for beta in _list(betas) if type(beta) is str)
@@ -122,7 +124,7 @@ class RequestLog:
 
     def _proof(self, record: dict[str, Any], hashes: list[str], body: dict[str, Any], betas: Json) -> Note:
         told = record.get("requestDigest")
-        if told is not None and told == request_digest(body, betas):
+        if told is not None and told == self._digest(record, hashes, body, betas):
             return Note("rebuilt_from_log", "put together from the log, and proved by the log's digest of the request")
         doubtful = len(self._unverified.intersection((*hashes, _word(record.get("shapeHash")))))
         if doubtful:
@@ -130,6 +132,19 @@ class RequestLog:
         if told is None:
             return Note("rebuilt_from_log", "put together from the log; each part has its hash, the whole has none")
         return Note("rebuilt_from_log", "put together from the log; each part has its hash, but the whole has another")
+
+    def _digest(self, record: dict[str, Any], hashes: list[str], body: dict[str, Any], betas: Json) -> str:
+        """The same as ``request_digest``; but messages that many requests share are written once."""
+        texts = [self._texts.get(item) or self._text(item) for item in hashes]
+        for mark in _list(record.get("cacheControl")):
+            path = mark["path"]
+            if path[0] == "messages" and len(path) > 1 and type(path[1]) is int:
+                texts[path[1]] = _sorted_json(_in_blocks(body["messages"][path[1]]))
+        return _digest_of(body, betas, texts)
+
+    def _text(self, name: str) -> bytes:
+        self._texts[name] = text = _sorted_json(_in_blocks(self._messages[name]))
+        return text
 
     def _chain(self, name: Any) -> list[str] | None:
         """The hashes of all messages of a request: what it keeps of its base, and its own; None when they cannot be
@@ -144,7 +159,7 @@ class RequestLog:
             pieces.append(record["tail"][: max(wanted - kept, 0)])
             wanted = min(wanted, kept)
             name = record.get("base")
-        return [item for piece in reversed(pieces) for item in piece]
+        return list(chain.from_iterable(reversed(pieces)))
 
     def _length(self, name: str) -> int | None:
         """How many messages a request has; None where a base is missing or a circle, or holds less than is kept."""
@@ -246,13 +261,20 @@ def _marked(body: dict[str, Any], mark: Json) -> bool:
 
 def request_digest(body: dict[str, Any], betas: Json) -> str:
     """What the log calls ``requestDigest``: the hash of a body without what it leaves out, the beta names added."""
+    return _digest_of(body, betas, [_sorted_json(_in_blocks(message)) for message in _list(body.get("messages"))])
+
+
+def _digest_of(body: dict[str, Any], betas: Json, messages: list[bytes]) -> str:
     kept = {name: value for name, value in body.items() if name not in _OUTSIDE_DIGEST}
     if type(kept.get("system")) is list:
         kept["system"] = [block for block in kept["system"] if not is_billing(block)]
-    kept["messages"] = [_in_blocks(message) for message in _list(kept.get("messages"))]
     if betas is not None:
         kept["betas"] = betas
-    return sha256(_sorted_json(kept)).hexdigest()
+    texts = {name: _sorted_json(value) for name, value in kept.items() if name != "messages"}
+    texts["messages"] = b"[" + b",".join(messages) + b"]"
+    return sha256(
+        b"{" + b",".join(_sorted_json(name) + b":" + texts[name] for name in sorted(texts)) + b"}"
+    ).hexdigest()
 
 
 def message_hash(message: Json) -> str:

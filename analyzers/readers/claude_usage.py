@@ -27,7 +27,18 @@ from msgspec.json import Decoder
 from analyzers.calls import Call
 from analyzers.exchange import Problem
 from analyzers.spent import Spent, billed_of, of_usage
-from analyzers.wire.jsontext import NotJson, dump, parse
+from analyzers.terms import (
+    STANDARD_GEOS,
+    STANDARD_SPEEDS,
+    STANDARD_TIERS,
+    Conditions,
+    Pass,
+    Recorded,
+    Terms,
+    passes_of,
+    terms_of,
+)
+from analyzers.wire.jsontext import NotJson, Number, dump, parse
 from analyzers.wire.usage import Usage, count
 
 SEGMENT = 16 * 1024 * 1024
@@ -121,6 +132,10 @@ def _batches(parts: Iterable[Segment]) -> Iterator[list[Segment]]:
         yield batch
 
 
+_PRICE = Call._fields.index("terms")
+_STANDARD = (None, (), None)
+"""What follows there of a call on standard terms."""
+
 type _Plain = tuple[
     list[tuple[Any, ...]],
     list[list[int]],
@@ -140,23 +155,49 @@ def _packed(batch: list[Segment]) -> bytes:
 
 
 def _plainly(found: Found) -> _Plain:
-    calls = [
-        (*call[:8], tuple(call.spent), None if call.billed is call.spent else tuple(call.billed), *call[10:])
-        for call in found.calls
-    ]
+    calls = []
+    for call in found.calls:
+        billed = None if call.billed is call.spent else tuple(call.billed)
+        price = call[_PRICE:]
+        if price != _STANDARD:
+            price = _price_plainly(call)
+        calls.append((*call[:8], tuple(call.spent), billed, *call[10:_PRICE], *price))
     problems = [(problem.place, problem.text) for problem in found.problems]
     totals = {name: tuple(spent) for name, spent in found.own_totals.items()}
     counts = found.synthetic, found.lines, found.size
     return calls, found.runs, problems, *counts, totals, found.begins, found.failed
 
 
+def _price_plainly(call: Call) -> tuple[Any, ...]:
+    """What a call's price needs, where it is not the standard, as plain tuples."""
+    terms = None if call.terms is None else (tuple(call.terms.conditions), *call.terms[1:])
+    passes = tuple((one.model, tuple(one.spent), one.attempt) for one in call.passes)
+    return terms, passes, None if call.recorded is None else tuple(call.recorded)
+
+
+def _price_of(plain: tuple[Any, ...], known: dict[Any, Terms]) -> tuple[Any, ...]:
+    """The same as values again; equal terms are one object."""
+    terms, passes, recorded = plain
+    if terms is not None and terms not in known:
+        known[terms] = Terms(Conditions._make(terms[0]), *terms[1:])
+    return (
+        None if terms is None else known[terms],
+        tuple(Pass(model, Spent._make(spent), attempt) for model, spent, attempt in passes),
+        None if recorded is None else Recorded._make(recorded),
+    )
+
+
 def _unpacked(found: _Plain) -> Found:
     calls, runs, problems, synthetic, lines, size, totals, begins, failed = found
     whole = []
+    known: dict[Any, Terms] = {}
     for members in calls:
         spent = Spent._make(members[8])
         billed = spent if members[9] is None else Spent._make(members[9])
-        whole.append(Call._make((*members[:8], spent, billed, *members[10:])))
+        price = members[_PRICE:]
+        if price != _STANDARD:
+            price = _price_of(price, known)
+        whole.append(Call._make((*members[:8], spent, billed, *members[10:_PRICE], *price)))
     told = [Problem(place, text) for place, text in problems]
     own_totals = {name: Spent._make(sums) for name, sums in totals.items()}
     return Found(whole, runs, told, synthetic, lines, size, own_totals, begins, failed)
@@ -184,16 +225,21 @@ def read_segment(segment: Segment) -> Found:
     return reader.finish()
 
 
-class _Split(Struct):
+class _Split(Struct, gc=False):
     ephemeral_5m_input_tokens: int | None = None
     ephemeral_1h_input_tokens: int | None = None
 
 
-class _Details(Struct):
+class _Details(Struct, gc=False):
     thinking_tokens: int | None = None
 
 
-class _Pass(Struct):
+class _Tools(Struct, gc=False):
+    web_search_requests: int | None = None
+    code_execution_requests: int | None = None
+
+
+class _Pass(Struct, gc=False):
     type: str | None = None
     input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
@@ -211,6 +257,10 @@ class _Usage(Struct):
     cache_creation: _Split | None = None
     output_tokens_details: _Details | None = None
     iterations: list[_Pass] | None = None
+    service_tier: str | None = None
+    speed: str | None = None
+    inference_geo: str | None = None
+    server_tool_use: _Tools | None = None
 
 
 class _Message(Struct):
@@ -233,6 +283,7 @@ class _Record(Struct):
     agentId: Any = None
     isApiErrorMessage: Any = None
     requestedModel: Any = None
+    costUSD: Any = None
 
 
 _DECODER = Decoder(_Record)
@@ -253,6 +304,7 @@ class _Open:
     asked: bool
     sidechain: bool
     failed: int
+    cost: Any = None
     rows: int = 1
     size: int = 0
     chars: int = 0
@@ -268,6 +320,7 @@ class _Reader:
         self._first: dict[str, int] = {}
         self._line = 0
         self._failed = 0  # requests that the next call is a retry of
+        self._terms: dict[Terms, Terms] = {}  # equal ones are one object
 
     def problem(self, text: str) -> None:
         self.found.problems.append(Problem(self.segment.path, text))
@@ -393,6 +446,8 @@ class _Reader:
                 call.usage, call.odd = usage, odd
             call.stopped = call.stopped or stopped
             call.asked = call.asked or stop is not UNSET
+        if record.costUSD is not None:
+            call.cost = record.costUSD
         if not call.stopped:
             self._look(call, line)
 
@@ -450,10 +505,16 @@ class _Reader:
     def _call(self, call: _Open, stamp: str, stem: str, notes: Counter[str]) -> Call:
         top = _plain(call.usage) if call.odd is None else None
         billed = top
+        passes: tuple[Pass, ...] = ()
         if top is None or billed is None:
             usage, told = Usage.from_json(call.odd if call.odd is not None else to_builtins(call.usage))
             notes.update(f"{note.path} {note.detail}" for note in told)
-            top, billed = of_usage(usage), billed_of(usage)
+            top, billed, terms = of_usage(usage), billed_of(usage), terms_of(usage)
+            passes = passes_of(usage, _text(call.record.requestedModel))
+        else:
+            terms = _terms(call.usage)
+        if terms is not None:
+            terms = self._terms.setdefault(terms, terms)
         record, message, of_agent = call.record, call.message, stem[:6] == "agent-"
         final = call.stopped or not is_placeholder(top, call.chars, call.asked)
         session = _text(record.requestSessionId) or _text(record.sessionId) or (None if of_agent else stem)
@@ -478,6 +539,11 @@ class _Reader:
             None,
             None,
             call.sidechain,
+            False,
+            None,
+            terms,
+            passes,
+            None if call.cost is None else _recorded(call.cost),
         )
 
 
@@ -519,6 +585,24 @@ def _plain(usage: _Usage) -> Spent | None:
     if thinking is not None and not 0 <= thinking < _EXACT:
         return None
     return Spent(fresh, written, five, hour, read, output, thinking)
+
+
+def _terms(usage: _Usage) -> Terms | None:
+    """What ``terms_of`` says of a usage that needs no judgement."""
+    tools = usage.server_tool_use
+    if (
+        usage.service_tier in STANDARD_TIERS
+        and usage.speed in STANDARD_SPEEDS
+        and usage.inference_geo in STANDARD_GEOS
+        and (tools is None or not (tools.web_search_requests or tools.code_execution_requests))
+    ):
+        return None
+    return terms_of(Usage.from_json(to_builtins(usage))[0])
+
+
+def _recorded(cost: Any) -> Recorded | None:
+    """The cost in USD that the client wrote down."""
+    return Recorded("client", str(cost)) if type(cost) in (int, float, Number) else None
 
 
 def _text(value: Any) -> str | None:

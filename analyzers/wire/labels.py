@@ -50,6 +50,7 @@ _BEGINNINGS = (
     ("<command-message>", "slash command"),
     ("This session is being continued", "compaction summary"),
     ("CRITICAL: Respond with TEXT ONLY", "compaction request"),
+    ("[SUGGESTION MODE", "prompt suggestion"),
     ("<user-prompt-submit-hook>", "hook output"),
     ("<session-start-hook>", "hook output"),
     ("SessionStart hook", "hook output"),

@@ -51,6 +51,12 @@ def normalised(path: str) -> str:
     return _SLASHES.sub("/", unquote(bare)).rstrip("/")
 
 
+def vertex_region(path: str) -> str | None:
+    """The region that a Vertex path names, unless it is the global endpoint; None for any other path."""
+    found = re.search(r"/locations/([^/]+)/publishers/anthropic/", normalised(path))
+    return found[1] if found and found[1] != "global" else None
+
+
 def requested_model(path: str) -> str | None:
     """The model where a vendor names it in the path instead of the body, percent-decoded; else None."""
     if found := re.search(r"/model/(.+)/invoke(-with-response-stream)?$", normalised(path)):

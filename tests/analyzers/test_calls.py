@@ -93,7 +93,7 @@ def test_answers_in_two_files_with_one_message_id_at_different_moments_are_diffe
 
 
 def test_answers_with_one_message_id_and_different_request_ids_are_different_calls() -> None:
-    assert len(merged([call("mock", request_id=f"r{n}") for n in range(4)])) == 4
+    assert len(merged([call("mock", request_id=f"r{n}", place=f"{n}.jsonl:1") for n in range(4)])) == 4
 
 
 @pytest.mark.parametrize("request_id", [None, "r"])

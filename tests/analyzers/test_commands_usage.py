@@ -454,6 +454,7 @@ def test_a17_a_transcript_without_ids_is_named_as_a_copy_and_not_counted(tmp_pat
         ("input_tokens", b"1e3", 1000, False),
         ("input_tokens", b"1" + b"0" * 29, 10**29, True),
         ("input_tokens", [], None, True),
+        ("input_tokens", 2**53 + 1, 2**53 + 1, True),
     ],
 )
 @pytest.mark.parametrize("where", ["log", "capture", "HAR"])
@@ -572,6 +573,7 @@ def test_a22_results_of_a_batch_count_once_however_often_they_are_polled(
     assert counters(found["totals"]) == (27, 0, 0, 75)
     assert (found["totals"]["requests"], found["totals"]["failed"], found["totals"]["complete"]) == (5, 2, True)
     assert {row["message_id"] for row in found["rows"]} == {"b0", "b1", "b2", None}
+    assert all(counters(row) == (0, 0, 0, 0) for row in found["rows"] if row["state"] == "failed")
 
 
 # A23: records that nobody knows

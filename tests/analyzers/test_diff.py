@@ -4,12 +4,12 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import permutations
+from itertools import pairwise, permutations
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from json_values import DATA, SHAPES, keys, shape_requests, values
 
@@ -118,6 +118,22 @@ def test_fields_that_came_went_grew_and_stayed() -> None:
     assert closes(found)
 
 
+def test_numbers_of_settings_are_told_and_those_of_the_content_are_not() -> None:
+    def request(number: int) -> Request:
+        call = {"type": "tool_use", "name": "n", "input": {"pin": number}}
+        messages = [{"role": "assistant", "content": [call]}]
+        thinking = {"type": "enabled", "budget_tokens": number}
+        return sent({"max_tokens": number, "thinking": thinking, "messages": messages, "metadata": {"pin": number}})
+
+    spots = [row.spot for row in difference(request(1024), request(2048)).rows]
+    assert {spot.path: (spot.a_text, spot.b_text) for spot in spots if spot is not None} == {
+        "messages[0].content[0].input.pin": (None, None),
+        "metadata.pin": (None, None),
+        "max_tokens": ("1024", "2048"),
+        "thinking.budget_tokens": ("1024", "2048"),
+    }
+
+
 def test_a_conversation_that_goes_on() -> None:
     first = [{"role": "user", "content": [{"type": "text", "text": "one", "cache_control": MARK}]}]
     more = [{"role": "assistant", "content": "two"}, {"role": "user", "content": "three"}]
@@ -176,8 +192,8 @@ def test_the_same_list_of_skills_is_one_block_wherever_it_stands() -> None:
         return f"<system-reminder>\nThe following skills are available: {what}</system-reminder>"
 
     found = difference(sent(body(skills("a"), "hi")), sent(body("new", skills("a, b"), "hi")))
-    assert rows(found)[0] == ("changed", "messages[0].content[0]", "messages[0].content[1]", 72, 75)
-    assert found.rows[0].spot is not None and found.rows[0].spot.at == 54
+    assert rows(found)[0] == ("changed", "messages[0].content[0]", "messages[0].content[1]", 73, 76)
+    assert found.rows[0].spot is not None and found.rows[0].spot.at == 18 + 36 + 1
 
 
 def test_what_is_labelled_as_another_thing_is_another_block() -> None:
@@ -227,14 +243,13 @@ def test_a_date_in_the_prompt_is_a_position_and_an_excerpt_only_when_asked_for()
     text = "You are careful. Today is {}. The folder is /home/me/secret."
     one, other = sent(body("hi", system=text.format("2026-11-30"))), sent(body("hi", system=text.format("2026-12-01")))
     spot = difference(one, other).rows[0].spot
-    assert spot is not None and (spot.at, spot.a, spot.b, spot.a_text, spot.b_text) == (32, 60, 60, None, None)
+    assert spot is not None and (spot.at, spot.a, spot.b, spot.a_text, spot.b_text) == (32, 68, 68, None, None)
     assert spot.a_hash is not None and len(spot.a_hash) == 12
     assert "secret" not in repr(spot) and "careful" not in repr(spot)
     spot = difference(one, other, excerpts=True).rows[0].spot
     assert spot is not None and spot.a_text is not None and spot.b_text is not None
-    assert spot.a_text == "ul. Today is 2026-11-30. The folder is /home/me/secret."[-len(spot.a_text) :]
-    assert spot.a_text[20:] == "1-30. The folder is /home/me"[: len(spot.a_text) - 20] or spot.a_text[20] == "1"
-    assert spot.b_text[20] == "2" and len(spot.a_text) <= 60
+    assert spot.a_text == "areful. Today is 2026-11-30. The folder is /home/me/secret."[3:63]
+    assert spot.b_text == spot.a_text.replace("11-30", "12-01")
 
 
 def test_the_hash_of_a_text_is_that_of_its_fold_marker() -> None:
@@ -476,6 +491,7 @@ def test_it_closes(a: Any, b: Any, unit: str) -> None:
     assert [found.total_a, found.total_b] == [ledger(value, unit=UNITS[unit]).total for value in (a, b)]
 
 
+@settings(max_examples=60)
 @given(HOSTILE, HOSTILE, st.sampled_from(THRESHOLDS), st.sampled_from(sorted(UNITS)))
 def test_hostile_shapes_do_not_raise_and_still_close(a: Any, b: Any, over: int | None, unit: str) -> None:
     found = difference(sent(a), sent(b, over), UNITS[unit], excerpts=True)
@@ -485,6 +501,8 @@ def test_hostile_shapes_do_not_raise_and_still_close(a: Any, b: Any, over: int |
     assert sum(changes) == rows_change + sum(f.structure_b - f.structure_a for f in found.fields)
 
 
+@example(None, [], None)
+@settings(max_examples=60)
 @given(BODIES | HOSTILE, BODIES | HOSTILE, st.sampled_from(THRESHOLDS))
 def test_from_the_other_side_it_is_the_same_mirrored(a: Any, b: Any, over: int | None) -> None:
     there, back = difference(sent(a, over), sent(b)), difference(sent(b), sent(a, over))
@@ -566,7 +584,7 @@ def test_the_heavy_stay_and_the_light_move() -> None:
 @pytest.mark.parametrize("path", SHAPES, ids=lambda path: path.name)
 def test_recorded_conversations_close_folded_or_not(path: Path) -> None:
     bodies = [parse(shape["raw"]).value for shape in list(shape_requests(path))[:5]]
-    for a, b in zip(bodies, bodies[1:], strict=False):
+    for a, b in pairwise(bodies):
         whole, mixed = difference(sent(a), sent(b)), difference(sent(a, 400), sent(b))
         assert closes(whole) and closes(mixed)
         assert rows(whole) == rows(mixed) and fields(whole) == fields(mixed) and tools(whole) == tools(mixed)
@@ -575,7 +593,7 @@ def test_recorded_conversations_close_folded_or_not(path: Path) -> None:
 def test_any_depth() -> None:
     def deep(end: str) -> Any:
         value: Any = end
-        for _ in range(30_000):
+        for _ in range(10_000):
             value = [value]
         return sent({"messages": [{"role": "user", "content": [{"type": "x", "data": value}]}], "thinking": value})
 
@@ -592,5 +610,5 @@ def test_time_grows_with_the_number_of_blocks_not_with_its_square() -> None:
         difference(a, b)
         return time.process_time() - begin
 
-    few = min(seconds(400) for _ in range(3))
-    assert seconds(6400) < 16 * few * 4
+    few = min(seconds(200) for _ in range(3))
+    assert seconds(3200) < 16 * few * 4

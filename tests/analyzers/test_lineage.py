@@ -27,7 +27,7 @@ from conversations import (
 from json_values import SHAPES, shape_requests
 
 from analyzers.exchange import Exchange, Logged, Request, Response
-from analyzers.grouping import BREAK, Session
+from analyzers.lineage import BREAK, Session
 from analyzers.wire.jsontext import parse
 
 OWN = "Say in five words what this is about."
@@ -151,6 +151,47 @@ def test_two_sessions_that_nobody_names_are_told_by_how_they_grow() -> None:
 def test_two_unnamed_sessions_with_equal_answers_part_where_they_part() -> None:
     first, second = sessions(*growing([PREAMBLE, "ok", "a2", "a3"]), *growing([PREAMBLE, "ok", "b2", "b3"], begin=3.0))
     assert [len(thread.turns) for thread in (*first.threads, *second.threads)] == [2, 2]
+
+
+def test_a_conversation_whose_first_call_was_not_recorded_joins_no_other_that_begins_alike() -> None:
+    one = growing([PREAMBLE, "a1", "a2", "a3"])
+    late = call(talk(PREAMBLE, "b1", "b2"), "b3", at=30.0)
+    assert [shape(session) for session in sessions(*one, late)] == [
+        [([1, 2], ["start", "continues"])], [([3], ["start"])],
+    ]  # fmt: skip
+
+
+def test_sub_agents_with_one_task_are_told_by_the_header() -> None:
+    made = [
+        exchange
+        for agent in (None, "a1", "a2")
+        for exchange in growing(["look", "same", "more", "again"], session="s", agent=agent)
+    ]
+    session = only(sessions(*made))
+    assert sorted((thread.agent or "", len(thread.turns)) for thread in session.threads) == [
+        ("", 2),
+        ("a1", 2),
+        ("a2", 2),
+    ]
+    assert {step for thread in session.threads for step in steps(thread)} == {"start", "continues"}
+
+
+def test_records_of_a_sub_agent_that_hang_on_those_of_the_main_thread() -> None:
+    session = only(
+        sessions(
+            logged("m1", None, 1, 1.0), logged("a", "m1", 2, 2.0, agent="x"), logged("b", "a", 4, 3.0, agent="x"),
+            logged("m2", "b", 3, 4.0),
+        )
+    )  # fmt: skip
+    assert [(thread.agent, numbers(thread)) for thread in session.threads] == [(None, [1, 4]), ("x", [2, 3])]
+
+
+def test_a_system_prompt_that_changes_parts_no_conversation() -> None:
+    texts = conversation("m", 3)
+    made = [
+        call(talk(*texts[: 2 * n + 1]), texts[2 * n + 1], at=float(n), system=f"It is {n} o'clock") for n in range(3)
+    ]
+    assert shape(only(sessions(*made))) == [([1, 2, 3], ["start", "continues", "continues"])]
 
 
 def test_header_and_metadata_that_disagree_are_told() -> None:
@@ -297,6 +338,15 @@ def test_side_calls_without_an_id_go_to_the_conversation_they_are_of() -> None:
     assert len(alone.side) == 1
 
 
+def test_sessions_stand_in_the_order_of_their_first_call_be_it_a_side_call() -> None:
+    count = call([user("n0")], None, at=0.0, session="t", route="count_tokens", ended="completed")
+    made = [
+        *growing(conversation("m", 1), begin=1.0, session="s"),
+        *growing(conversation("n", 1), begin=2.0, session="t"),
+    ]
+    assert [session.name for session in sessions(count, *made)] == ["t", "s"]
+
+
 def test_a_call_that_only_warms_the_cache_is_no_turn() -> None:
     warm = call([user("warmup")], None, at=0.0, session="s", max_tokens=0, ended="completed")
     session = only(sessions(warm, *growing(conversation("m", 2), begin=1.0, session="s")))
@@ -348,6 +398,12 @@ def test_waiting_for_a_sub_agent_is_no_pause() -> None:
     main = growing(conversation("m", 2), session="s", every=2 * BREAK)
     agent = growing(conversation("a", 9), session="s", agent="a1", begin=5.0, every=BREAK / 4)
     assert only(sessions(*main, *agent)).runs == 1
+
+
+def test_what_goes_on_beside_a_long_answer_makes_no_pause_of_it() -> None:
+    long = call([user("a")], "b", at=0.0, took=2 * BREAK, session="s")
+    agent = call([user("x")], "y", at=5.0, session="s", agent="a1")
+    assert only(sessions(long, agent, call(talk("a", "b", "c"), at=2 * BREAK + 5, session="s"))).runs == 1
 
 
 def rewound(**named: Any) -> list[Exchange]:
@@ -434,12 +490,13 @@ def test_a_log_that_keeps_some_requests_is_one_thread() -> None:
 
 def test_a_clear_under_one_id_is_a_new_segment() -> None:
     texts = conversation("m", 200)
-    session = only(sessions(*growing(texts, session="s"), *growing(conversation("n", 3), begin=9000.0, session="s")))
+    grown = [call(talk(*texts[:count]), texts[count], at=count, session="s") for count in (397, 399)]
+    session = only(sessions(*grown, *growing(conversation("n", 3), begin=9000.0, session="s")))
     before, after = session.threads
-    assert (len(before.turns), numbers(after)) == (200, [201, 202, 203])
+    assert ([turn.trace.messages for turn in before.turns], numbers(after)) == ([397, 399], [3, 4, 5])
     assert steps(after) == ["cleared", "continues", "continues"]
-    assert (after.turns[0].follows, after.turns[0].common, after.forked_from, after.current) == (200, 0, None, True)
-    assert [turn.n for turn in session.path] == [201, 202, 203]
+    assert (after.turns[0].follows, after.turns[0].common, after.forked_from, after.current) == (2, 0, None, True)
+    assert [turn.n for turn in session.path] == [3, 4, 5]
 
 
 def test_a_clear_that_begins_with_the_same_words() -> None:
@@ -485,7 +542,8 @@ def test_compaction_may_change_the_tools() -> None:
 def test_a_summary_in_words_of_its_own_is_known_by_the_answers_that_survive() -> None:
     texts = conversation("m", 150)
     kept = [user("In short: lorries."), answer("I see."), *talk(*texts)[-10:], user("go on")]
-    session = only(sessions(*growing(texts, session="s"), call(kept, at=9000.0, session="s")))
+    grown = [call(talk(*texts[:count]), texts[count], at=count, session="s") for count in (297, 299)]
+    session = only(sessions(*grown, call(kept, at=9000.0, session="s")))
     assert steps(only(session.threads))[-1] == "compacted"
 
 
@@ -584,6 +642,18 @@ def test_a_message_that_was_amended_after_a_failure_is_rewritten() -> None:
     assert steps(thread) == ["start", "continues", "continues", "rewritten"]
 
 
+def test_what_failed_and_was_replaced_is_not_tried_again() -> None:
+    texts = conversation("m", 2)
+    stem = [*talk(*texts[:3]), answer(texts[3])]
+    made = [
+        call([*stem, user("hi")], None, at=50.0, session="s"),
+        call([*stem, user("hi, all")], "x", at=51.5, session="s"),
+        call([*stem, user("hi")], "y", at=60.0, session="s"),
+    ]
+    session = only(sessions(*growing(texts, session="s"), *made))
+    assert shape(session) == [([1, 2, 3, 4], ["start", "continues", "continues", "rewritten"]), ([5], ["rewind"])]
+
+
 def test_the_same_again_after_an_answer_is_a_turn_of_its_own() -> None:
     repeated = [call([user("a")], "b", at=float(n), session="s", fingerprint="f") for n in (0, 9)]
     session = only(sessions(*repeated))
@@ -638,8 +708,8 @@ def test_what_says_nothing_breaks_no_chain() -> None:
 
 
 def test_many_equal_calls_cost_no_more_than_many_others() -> None:
-    lineage, _ = traced([call([user("ping")], "pong", at=float(n), session="s") for n in range(3000)])
-    assert len(only(only(lineage.sessions).threads).turns) == 3000
+    lineage, _ = traced([call([user("ping")], "pong", at=float(n), session="s") for n in range(1000)])
+    assert len(only(only(lineage.sessions).threads).turns) == 1000
 
 
 def test_every_call_is_in_one_session() -> None:

@@ -84,7 +84,7 @@ def test_an_unknown_counter_of_a_pass_is_unknown_in_the_sum_but_a_missing_part_i
     assert (billed.fresh, billed.written, billed.output, billed.thinking) == (4, None, None, 2)
 
 
-@given(st.lists(SPENT))
+@given(st.lists(SPENT, max_size=6))
 def test_a_sum_adds_what_is_known_and_counts_what_is_not(many: list[Spent]) -> None:
     total = summed(many)
     assert total.count == len(many)
@@ -95,7 +95,7 @@ def test_a_sum_adds_what_is_known_and_counts_what_is_not(many: list[Spent]) -> N
         assert total.given(part) == (bool(told) or not many)
 
 
-@given(st.lists(SPENT), st.lists(SPENT))
+@given(st.lists(SPENT, max_size=6), st.lists(SPENT, max_size=6))
 def test_sums_of_parts_are_the_sum_of_all_however_they_are_added(some: list[Spent], others: list[Spent]) -> None:
     together, one_by_one = summed(some), Sum()
     together.add_sum(summed(others))

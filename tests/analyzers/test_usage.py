@@ -41,7 +41,8 @@ CALLS = st.lists(
         state=st.sampled_from(["completed", "failed", "unfinished", "probe"]),
         failed_attempts=st.integers(0, 2),
         partial=st.booleans(),
-    )
+    ),
+    max_size=8,
 )
 
 

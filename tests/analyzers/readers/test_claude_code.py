@@ -35,6 +35,7 @@ from session_logs import log as written
 from analyzers.exchange import Exchange, Problem
 from analyzers.readers.claude_code import NO_RECORD, NO_REQUEST, read_session
 from analyzers.readers.claude_records import KNOWN
+from analyzers.readers.claude_requests import message_hash
 from analyzers.readers.source import Source
 from analyzers.readers.sources import Sources
 from analyzers.wire.moment import timestamp
@@ -107,10 +108,11 @@ def test_counters_that_grow_are_final_in_the_last_record_and_the_time_is_the_fir
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_the_final_counters_win_wherever_they_stand(order: tuple[int, int]) -> None:
-    rows = [assistant("m", usage(3, 50), stop="end_turn"), assistant("m", usage(3, 2), stop=None)]
+@pytest.mark.parametrize(("final", "placeholder"), [(50, 2), (2, 8)])
+def test_the_final_counters_win_wherever_they_stand(order: tuple[int, int], final: int, placeholder: int) -> None:
+    rows = [assistant("m", usage(3, final), stop="end_turn"), assistant("m", usage(3, placeholder), stop=None)]
     (exchange,), _ = read(lines(*(rows[place] for place in order)))
-    assert spent(exchange)[3] == 50 and exchange.ended == "completed"
+    assert spent(exchange)[3] == final and exchange.ended == "completed"
 
 
 def test_a_call_is_told_by_message_id_then_request_id_then_its_line() -> None:  # A03
@@ -144,6 +146,12 @@ def test_a_record_that_was_written_twice_counts_once() -> None:
     (exchange,), _ = read(lines(row, row, again))
     assert blocks(exchange) == ["tool_use"]
     assert exchange.logged is not None and exchange.logged.rows == 3
+
+
+def test_a_record_with_an_id_that_was_there_adds_nothing_whatever_it_says() -> None:
+    rows = [assistant("m", content=text(said), uuid="u", apiBlockIndex=place) for place, said in enumerate("ab")]
+    (exchange,), _ = read(lines(*rows))
+    assert blocks(exchange) == ["text"]
 
 
 def test_equal_blocks_of_one_answer_are_two_when_the_log_numbers_them() -> None:
@@ -225,7 +233,8 @@ def test_a_sub_agent_is_named_by_its_records_else_by_its_file(tmp_path: Path) ->
 
 def test_a_sub_agents_answer_quoted_in_the_main_file_is_a_call_of_its_own() -> None:
     inner = {"type": "assistant", "message": assistant("s")["message"], "timestamp": stamp(2)}
-    exchanges, problems = read(lines(user(), assistant("m1"), progress(inner), progress(inner), assistant("m2", at=3)))
+    after = assistant("m2", at=3, parentUuid=ABSENT)
+    exchanges, problems = read(lines(user(), assistant("m1"), progress(inner), progress(inner), after))
     assert sorted(zip(ids(exchanges), agents(exchanges), strict=True), key=str) == [
         ("m1", None),
         ("m2", None),
@@ -233,6 +242,7 @@ def test_a_sub_agents_answer_quoted_in_the_main_file_is_a_call_of_its_own() -> N
     ]
     main = {name: exchange.logged for name, exchange in zip(ids(exchanges), exchanges, strict=True)}
     assert main["m2"] is not None and main["m2"].continues == "m1"
+    assert main["s"] is not None and main["s"].continues is None
     assert problems == []
 
 
@@ -338,6 +348,21 @@ def test_a_failure_whose_request_was_answered_in_the_end_is_an_attempt_of_it() -
     rows = [api_request("1"), api_error(at=1), api_error(at=2), assistant("m", at=3, requestRef="1")]
     (exchange,), _ = read(lines(*rows))
     assert exchange.logged is not None and exchange.logged.failed_attempts == 2
+
+
+def test_a_failure_after_an_answer_is_none_of_its_attempts() -> None:
+    rows = [api_request("1"), assistant("m1", requestRef="1"), user(), api_error(at=2), assistant("m2", at=3)]
+    exchanges, _ = read(lines(*rows))
+    assert [exchange.logged and exchange.logged.failed_attempts for exchange in exchanges] == [0, 1]
+
+
+def test_no_message_of_a_request_goes_over_a_compaction() -> None:
+    both = message_hash({"role": "user", "content": text("a") + text("b")})
+    for between, found in ([], True), ([compacted()], False):
+        shape = bookkeeping("api-request-shape", shapeHash="x", shape={})
+        rows = [shape, user("a"), *between, user("b"), api_request("1", tail=[both]), assistant("m", requestRef="1")]
+        (exchange,), _ = read(lines(*rows))
+        assert exchange.request is not None and (exchange.request.body is not None) == found
 
 
 def test_failures_in_an_older_log_are_attempts_of_the_next_call() -> None:

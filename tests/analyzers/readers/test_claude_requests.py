@@ -14,7 +14,7 @@ from json_values import texts, values
 from recorded_session import NEWER, captured, logs
 
 from analyzers.digests import is_billing
-from analyzers.readers.claude_requests import Rebuilt, RequestLog, hash_of, message_hash, wire_form
+from analyzers.readers.claude_requests import Rebuilt, RequestLog, hash_of, message_hash, request_digest, wire_form
 from analyzers.wire.jsontext import Number
 
 OUTSIDE_LOG = {"metadata", "stream", "diagnostics"}
@@ -68,6 +68,12 @@ def test_the_requests_that_no_log_holds_are_probes_and_those_of_a_compaction() -
     last = [json.dumps(request["body"]["messages"][-1]) for request in missing if request["route"] == "messages"]
     assert (len(probes), len(last)) == (2, 2)
     assert "CRITICAL: Respond with TEXT ONLY" in last[0]
+
+
+def test_the_digest_of_a_captured_body_is_the_logs_own() -> None:
+    wire = [request for request in captured(NEWER) if request["route"] == "messages"]
+    digests = {request_digest(one["body"], one["headers"]["anthropic-beta"].split(",")) for one in wire}
+    assert {record["requestDigest"] for record, _ in rebuilt_requests()} < digests
 
 
 def test_what_no_log_holds_is_named_with_each_request() -> None:

@@ -116,6 +116,32 @@ def test_a02_the_greatest_output_is_the_final_one_whatever_the_order(tmp_path: P
     assert (call.spent.output, call.state) == (300, "completed")
 
 
+def test_a02_a_record_with_a_reason_to_stop_is_the_final_one_even_if_its_output_is_smaller(tmp_path: Path) -> None:
+    rows = [
+        assistant("m1", usage(2, output), stop=stop) for output, stop in ((300, None), (12, "end_turn"), (70, None))
+    ]
+    (call,) = both(tmp_path, lines(*rows))
+    assert (call.spent.output, call.state) == (12, "completed")
+
+
+def test_a02_a_reason_to_stop_in_a_record_without_usage_ends_the_answer_too(tmp_path: Path) -> None:
+    rows = [assistant("m1", usage(2, 5), stop=None), assistant("m1", message={"usage": ABSENT})]
+    (call,) = both(tmp_path, lines(*rows))
+    assert (call.spent.output, call.state) == (5, "completed")
+
+
+def test_a_split_that_does_not_add_up_is_completed_and_told_of(tmp_path: Path) -> None:
+    split = {"ephemeral_5m_input_tokens": 2, "ephemeral_1h_input_tokens": 3}
+    (call,) = both(tmp_path, lines(assistant("m1", usage(1, 9, written=10, cache_creation=split))))
+    assert (call.spent.written, call.spent.written_5m, call.spent.written_1h) == (10, 7, 3)
+    assert "adds up to 5 of 10 tokens" in fast(tmp_path / FILE)[1][0]
+
+
+def test_a_copied_record_belongs_to_the_session_it_was_made_in(tmp_path: Path) -> None:
+    (call,) = both(tmp_path, lines(assistant("m1", requestSessionId="original")))
+    assert call.session == "original"
+
+
 def test_a03_identity(tmp_path: Path) -> None:
     calls = both(
         tmp_path,
@@ -259,6 +285,13 @@ def test_failures_count_for_the_call_that_follows(tmp_path: Path) -> None:
     ]
 
 
+def test_failures_at_the_end_of_a_file_are_not_those_of_the_next_file(tmp_path: Path) -> None:
+    first = log(tmp_path, assistant("m1"), api_error(), session="s1")
+    second = log(tmp_path, assistant("m2"), session="s2")
+    found = list(scan([str(first), str(second)], 0))
+    assert [call.failed_attempts for part in found for call in part.calls] == [0, 0]
+
+
 def test_a_text_about_failures_is_no_failure(tmp_path: Path) -> None:
     rows = [user('a "api_error"'), b'["api_error", "cost-state"]\n', b'"api_error"\n', b"{}\n"]
     (call,) = fast(written(tmp_path, lines(*rows, assistant("m1"))))[0]
@@ -356,7 +389,17 @@ PASSES = st.sampled_from(
         [1],
     ]
 )
-SPLITS = st.sampled_from([ABSENT, None, {}, {"ephemeral_5m_input_tokens": 9}, {"ephemeral_1h_input_tokens": 3}, 7])
+SPLITS = st.sampled_from(
+    [
+        ABSENT,
+        None,
+        {},
+        {"ephemeral_5m_input_tokens": 9},
+        {"ephemeral_1h_input_tokens": 3},
+        7,
+        {"ephemeral_5m_input_tokens": 1, "ephemeral_1h_input_tokens": 1},
+    ]
+)
 THINKING = st.sampled_from([ABSENT, None, {}, {"thinking_tokens": 3}, {"thinking_tokens": "x"}, []])
 TEXTS = st.sampled_from(["", "yes", "x" * 90, "x" * 5000, "\ud83d", "🙂é\u2028", '"usage":{"input_tokens":5}', "\x00"])
 

@@ -1,0 +1,176 @@
+"""The chains of all sessions behind some paths: what ``cache`` shows.
+
+Two readings: the first reduces every exchange to what the cache is judged by, asks the model before each request and
+tells it afterwards; the second compares the prompts around each break, of which only those bodies are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analyzers.cache import CacheRow, Chain, Seen, chain, to_compare
+from analyzers.cache_model import Asked, CacheModel, Prediction
+from analyzers.cache_prompt import CachedPrompt, cached_prompt
+from analyzers.digests import Digester, as_blocks, is_billing
+from analyzers.exchange import Exchange, Problem, Request
+from analyzers.exchange_calls import calls_of
+from analyzers.first_difference import Place, first_difference
+from analyzers.lineage import Lineage
+from analyzers.progress import watched
+from analyzers.prompts import Trace, Tracer
+from analyzers.readers.sources import Sources
+from analyzers.spent import NOTHING
+
+_FIRST_PARTY = (".anthropic.com", ".claude.com")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionChains:
+    """One session's chains, main thread first. ``warm``: its first row read something."""
+
+    session: str | None
+    chains: tuple[Chain, ...]
+
+    @property
+    def warm(self) -> bool | None:
+        """Whether the session starts with a warm cache; None when that is not known."""
+        first = next((row.seen.spent for chain in self.chains for row in chain.rows if row.seen.spent != NOTHING), None)
+        return None if first is None or first.read is None else first.read > 0
+
+
+@dataclass(frozen=True, slots=True)
+class CacheReport:
+    """``sessions``: the newest so many, oldest first. ``read`` and ``total``: tokens read of all input, where both are
+    known; ``again``: tokens written again at breaks."""
+
+    sessions: tuple[SessionChains, ...]
+    read: int
+    total: int
+    again: int
+    broken: int
+
+    @property
+    def rows(self) -> Iterable[CacheRow]:
+        return (row for session in self.sessions for chain in session.chains for row in chain.rows)
+
+
+def cache_report(sources: Sources, problems: list[Problem], newest: int | None) -> CacheReport:
+    """The chains of the newest sessions; None: of all."""
+    tracer, digester = Tracer(), Digester()
+    found: list[tuple[Trace, Seen]] = []
+    with watched(sources.read_so_far):
+        for exchange in sources.exchanges(problems):
+            found.append((tracer.trace(exchange), _seen(exchange, digester)))
+    order = sorted(range(len(found)), key=lambda position: found[position][0].time or 0.0)
+    traces = [found[position][0] for position in order]
+    seen = [_numbered(found[position][1], n) for n, position in enumerate(order, 1)]
+    from analyzers.lineage import lineage
+
+    woven = lineage(tracer.tree, traces)
+    sessions = woven.sessions[-newest:] if newest is not None else woven.sessions
+    predictions = _predictions(seen)
+    pairs = [pair for session in sessions for thread in session.threads for pair in to_compare(thread, seen)]
+    places = _places(sources, pairs, order)
+    shown = tuple(
+        SessionChains(session.name, tuple(chain(thread, seen, places, predictions) for thread in session.threads))
+        for session in sessions
+    )
+    return _summed(shown)
+
+
+def _summed(sessions: tuple[SessionChains, ...]) -> CacheReport:
+    rows = [row for session in sessions for chain in session.chains for row in chain.rows]
+    told = [row.seen.spent for row in rows if row.seen.spent.total_input is not None]
+    return CacheReport(
+        sessions,
+        read=sum(spent.read or 0 for spent in told),
+        total=sum(spent.total_input or 0 for spent in told),
+        again=sum(row.again for row in rows),
+        broken=sum(row.broken for row in rows),
+    )
+
+
+def _seen(exchange: Exchange, digester: Digester) -> Seen:
+    request, response = exchange.request, exchange.response
+    calls = calls_of(exchange)
+    body = request.body if request is not None and request.reason is None else None
+    model = exchange.model or (calls[0].requested if calls else None)
+    rest: Any = response.rest if response is not None else {}
+    reason = _member(_member(rest, "diagnostics"), "cache_miss_reason")
+    usage = response.usage if response is not None else None
+    rounds = usage is not None and (len(usage.iterations or ()) > 1 or any((usage.server_tool_use or {}).values()))
+    begun = None
+    if exchange.time is not None and response is not None and response.first_byte is not None:
+        begun = exchange.time + response.first_byte
+    host = (request.host or "") if request is not None else ""
+    return Seen(
+        n=0,
+        start=exchange.time,
+        begun=begun,
+        model=model,
+        spent=calls[0].spent if len(calls) == 1 and calls[0].state != "probe" else NOTHING,
+        prompt=cached_prompt(body, model, digester) if _is_whole(body) else None,
+        edited=bool(_member(rest, "context_management").get("applied_edits")),
+        verdict=reason.get("type") if type(reason.get("type")) is str else None,
+        verdict_tokens=lost if type(lost := reason.get("cache_missed_input_tokens")) is int else None,
+        rounds=rounds,
+        billing=_billing(body, digester),
+        first_party=not host or f".{host}".endswith(_FIRST_PARTY) or exchange.logged is not None,
+    )
+
+
+def _is_whole(body: Any) -> bool:
+    """Whether the prompt is all in the request: not so in a message thread that goes on."""
+    return type(body) is dict and _member(body, "thread").get("type") != "continue"
+
+
+def _member(value: Any, name: str) -> dict[str, Any]:
+    inner = value.get(name) if type(value) is dict else None
+    return inner if type(inner) is dict else {}
+
+
+def _billing(body: Any, digester: Digester) -> bytes | None:
+    blocks = as_blocks(body.get("system")) if type(body) is dict else []
+    lines = [block for block in blocks if is_billing(block)]
+    return digester.value(lines) if lines else None
+
+
+def _numbered(seen: Seen, n: int) -> Seen:
+    from dataclasses import replace
+
+    return replace(seen, n=n)
+
+
+def _predictions(seen: Sequence[Seen]) -> dict[int, Prediction]:
+    """The model's word on each request whose prompt, time and counters are known."""
+    model = CacheModel()
+    out: dict[int, Prediction] = {}
+    for one in seen:
+        if one.prompt is None or one.start is None or one.spent == NOTHING:
+            continue
+        asked = Asked(one.n, one.start, one.begun, one.model, one.prompt)
+        out[one.n] = model.predict(asked, one.spent)
+        model.told(asked, one.spent)
+    return out
+
+
+def _places(
+    sources: Sources, pairs: Sequence[tuple[int, int]], order: Sequence[int]
+) -> dict[tuple[int, int], Place | None]:
+    """Where the prompts of each pair part; pairs of which a body is not there are left out."""
+    if not pairs:
+        return {}
+    wanted = {n for pair in pairs for n in pair}
+    numbers = {position: n for n, position in enumerate(order, 1)}
+    kept: dict[int, Request] = {}
+    for position, exchange in enumerate(sources.exchanges([])):
+        n = numbers.get(position)
+        if n in wanted and n is not None and exchange.request is not None and exchange.request.reason is None:
+            kept[n] = exchange.request
+    digester = Digester()
+    return {(a, b): first_difference(kept[a], kept[b], digester) for a, b in pairs if a in kept and b in kept}
+
+
+__all__ = ["CacheReport", "CachedPrompt", "Lineage", "SessionChains", "cache_report"]

@@ -1,0 +1,248 @@
+"""Costs as JSON and on the terminal. Adds nothing up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from decimal import ROUND_HALF_EVEN, Decimal
+from typing import Any
+
+from analyzers import tables
+from analyzers.cost import CallCost, Cost, CostReport, Group, NoPrice, RecordedCost, is_trusted, recorded_usd
+from analyzers.failure import safe
+from analyzers.prices import EXACT, Parts, Priced, Unpriced
+from analyzers.tables import Grid
+from analyzers.usage_shown import set_aside_json, sums_json
+from analyzers.wire.moment import timestamp
+
+_COLUMNS = ("calls", "input", "write 5m", "write 1h", "cache read", "output", "web search", "USD")
+_PLACES = Decimal("0.0001")
+_JSON_PLACES = Decimal("0.0000000001")
+
+
+def exact(usd: Decimal) -> str:
+    """An amount in full, without zeros at its end."""
+    text = format(usd, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def report_json(report: CostReport, price_list: dict[str, Any]) -> dict[str, Any]:
+    """What ``cost --json`` prints. USD as a number rounded to ten decimals, and in full as text; where ``complete`` is
+    false, ``usd`` is what is known. ``price_list``: which lists the prices are from."""
+    return {
+        "prices": price_list | {"used": list(report.sources)},
+        "totals": cost_json(report.totals),
+        "main": cost_json(report.main),
+        "sub_agents": cost_json(report.agents),
+        "sessions": [_group_json("session", group) for group in report.sessions],
+        "threads": [
+            {"session": thread.session, "agent": thread.agent} | cost_json(thread.cost) for thread in report.threads
+        ],
+        "models": [_group_json("model", group) for group in report.models],
+        "days": [_group_json("day", group) for group in report.days],
+        "rows": [_row_json(row) for row in report.calls],
+        "unpriced": [_no_price_json(entry) for entry in report.no_price],
+        "recorded": [_recorded_json(entry) for entry in report.recorded],
+        "rules": [{"rule": rule, "calls": calls} for rule, calls in report.rules],
+        "set_aside": [set_aside_json(found) for found in report.set_aside],
+    }
+
+
+def cost_json(cost: Cost) -> dict[str, Any]:
+    return {
+        **_usd("usd", cost.usd),
+        **_usd("usd_most", cost.most),
+        "parts": _parts_json(cost.parts),
+        "complete": cost.is_complete,
+        "at_least": cost.is_lower_bound,
+        "calls": cost.calls,
+        "priced_calls": cost.priced,
+        "unpriced_calls": cost.unpriced,
+        "at_least_calls": cost.at_least,
+        "estimated_calls": cost.estimated,
+        "failed_calls": cost.free,
+    }
+
+
+def _usd(name: str, usd: Decimal | None) -> dict[str, float | str | None]:
+    if usd is None:
+        return {name: None, f"{name}_exact": None}
+    return {name: _number(usd), f"{name}_exact": exact(usd)}
+
+
+def _number(usd: Decimal) -> float:
+    return float(usd.quantize(_JSON_PLACES, ROUND_HALF_EVEN, EXACT))
+
+
+def _parts_json(parts: Parts) -> dict[str, float]:
+    return {name: _number(usd) for name, usd in parts._asdict().items()}
+
+
+def _group_json(kind: str, group: Group) -> dict[str, Any]:
+    first = {} if group.first is None else {"first": timestamp(group.first)}
+    return {kind: group.name} | first | cost_json(group.cost)
+
+
+def _row_json(row: CallCost) -> dict[str, Any]:
+    call, found = row.call, row.found
+    told: dict[str, Any] = {
+        "time": None if call.time is None else timestamp(call.time),
+        "session": call.session,
+        "agent": call.agent,
+        "model": call.model,
+        "model_requested": call.requested,
+        "message_id": call.message_id,
+        "request_id": call.request_id,
+        "state": call.state,
+        "place": call.place,
+    }
+    if isinstance(found, Priced):
+        shares = {name: _number(parts.total) for name, parts in found.by_model}
+        told |= _usd("usd", found.total) | _usd("usd_most", found.most)
+        told |= {"parts": _parts_json(found.parts), "exact": found.is_exact, "rules": list(found.rules)}
+        told |= {"source": found.source} | ({"models": shares} if shares else {})
+    else:
+        reason = "failed, and not billed" if found is None else found.reason
+        told |= _usd("usd", None) | _usd("usd_most", None) | {"unpriced": reason}
+    if (usd := recorded_usd(call)) is not None and call.recorded is not None:
+        told["recorded"] = {"by": call.recorded.by, **_usd("usd", usd), "trusted": is_trusted(call)}
+    return told
+
+
+def _no_price_json(entry: NoPrice) -> dict[str, Any]:
+    return {"model": entry.model, "reason": entry.reason, "calls": entry.calls} | sums_json(entry.tokens)
+
+
+def _recorded_json(entry: RecordedCost) -> dict[str, Any]:
+    return {
+        "by": entry.by,
+        **_usd("usd", entry.usd),
+        "calls": entry.calls,
+        "unpriced_calls": entry.unpriced,
+        **_usd("unpriced_usd", entry.unpriced_usd),
+        "not_trusted": entry.zeros,
+    }
+
+
+def print_report(report: CostReport, view: str | None, most: int | None, zone: str, lists: str) -> None:
+    """Prints the costs as tables. ``view``: only by this; ``most``: rows of a table before the others are counted;
+    ``zone``: whose days they are; ``lists``: which price lists they are from."""
+    things: list[Grid | str] = []
+    if view in (None, "model"):
+        things += _table("model", _dearest(report.models), report.totals, most)
+    if view in (None, "day"):
+        things += _table(f"day ({zone})", report.days, report.totals, most)
+    if view in (None, "session"):
+        newest = sorted(report.sessions, key=lambda group: -(group.first or 0.0))
+        things += _table("session", newest, report.totals, most)
+    if view == "session":
+        things += _threads(report, most)
+    if view == "request":
+        things += [_requests(report), ""]
+    if view is None and report.agents.calls:
+        named = [Group("main", report.main), Group("sub-agents", report.agents)]
+        things += _table("threads", named, report.totals, None)
+    tables.draw(*things, *_remarks(report, lists))
+
+
+def _dearest(groups: Sequence[Group]) -> list[Group]:
+    return sorted(groups, key=lambda group: -group.cost.usd)
+
+
+def _table(name: str, groups: Sequence[Group], totals: Cost, most: int | None) -> list[Grid | str]:
+    drawn = tables.grid(name, *_COLUMNS)
+    shown = groups if most is None else groups[:most]
+    for group in shown:
+        drawn.add(tables.name_of(group.name or tables.UNKNOWN), *_cells(group.cost))
+    if len(shown) < len(groups):
+        drawn.add(f"{len(groups) - len(shown)} more (--all)", *[""] * len(_COLUMNS))
+    drawn.add("total", *_cells(totals), total=True)
+    return [drawn, ""]
+
+
+def _threads(report: CostReport, most: int | None) -> list[Grid | str]:
+    """The main thread and the sub-agents of the sessions that have any."""
+    split = {thread.session for thread in report.threads if thread.agent is not None}
+    groups = [
+        Group(f"{(thread.session or tables.UNKNOWN)[:8]} / {thread.agent or 'main'}", thread.cost)
+        for thread in report.threads
+        if thread.session in split
+    ]
+    return _table("thread", groups, report.totals, most) if groups else []
+
+
+def _cells(cost: Cost) -> Iterable[str]:
+    yield f"{cost.calls:,}"
+    if not cost.priced:  # nothing in it has a price: no amount is known, and 0 would be one
+        nothing = tables.UNKNOWN if cost.unpriced else "0"
+        yield from (nothing,) * (len(_COLUMNS) - 1)
+        return
+    for part in cost.parts:
+        yield _amount(part)
+    yield bound(cost.usd, cost.most, cost.is_lower_bound)
+
+
+def bound(usd: Decimal, most: Decimal | None, at_least: bool) -> str:
+    """An amount; with ``≥`` where it is a lower bound, ``~`` where it is the lower end of a range or may not all have
+    been billed."""
+    return f"{'≥' if at_least or most is None else '~' if most != usd else ''}{_amount(usd)}"
+
+
+def _amount(usd: Decimal) -> str:
+    if 0 < usd < _PLACES:
+        return f"<{_PLACES}"
+    return f"{usd.quantize(_PLACES, ROUND_HALF_EVEN, EXACT):,f}" if usd else "0"
+
+
+def _requests(report: CostReport) -> Grid:
+    drawn = tables.grid(
+        "time (UTC)", "session", "model", "input", "writes", "cache read", "output", "USD", "how",
+        left=(0, 1, 2, 8),
+    )  # fmt: skip
+    for row in report.calls:
+        call, found = row.call, row.found
+        agent = f" / {call.agent[:8]}" if call.agent else ""
+        head = (
+            tables.clock(call.time),
+            tables.name_of(f"{(call.session or tables.UNKNOWN)[:8]}{agent}"),
+            tables.name_of(call.model or f"({call.requested or tables.UNKNOWN})"),
+        )
+        if isinstance(found, Priced):
+            parts = found.parts
+            writes = EXACT.add(parts.write_5m, parts.write_1h)
+            amounts = (*map(_amount, (parts.input, writes, parts.read, parts.output)),)
+            usd = bound(found.total, found.most, False)
+            drawn.add(*head, *amounts, usd, tables.name_of("; ".join(found.rules)))
+        elif isinstance(found, Unpriced):
+            drawn.add(*head, *[tables.UNKNOWN] * 5, tables.name_of(f"unpriced: {found.reason}"))
+        else:
+            drawn.add(*head, *["0"] * 5, "failed, and not billed")
+    return drawn
+
+
+def _remarks(report: CostReport, lists: str) -> Iterable[str]:
+    """What the tables do not show: what the sums are worth, what is not in them, and whose prices they are."""
+    totals = report.totals
+    if totals.unpriced:
+        yield f"the total is at least {_amount(totals.usd)} USD: {totals.unpriced:,} calls are unpriced"
+    elif totals.at_least:
+        yield f"the total is at least {_amount(totals.usd)} USD: of {totals.at_least:,} calls a part is unknown"
+    elif totals.estimated and totals.most is not None and totals.most != totals.usd:
+        yield f"the total is between {_amount(totals.usd)} and {_amount(totals.most)} USD"
+    elif totals.estimated:
+        yield f"in the total is what failed attempts of {totals.estimated:,} calls had spent, billed or not"
+    else:
+        yield "every sum is exact at these prices"
+    for entry in report.no_price:
+        tokens = sum(entry.tokens[part] for part in ("fresh", "written", "read", "output"))
+        name = tables.name_of(entry.model or "no model")
+        yield f"unpriced: {entry.calls:,} calls of {name} with {tokens:,} tokens ({safe(entry.reason)})"
+    for given in report.recorded:
+        whose = "the client's log" if given.by == "client" else "the provider's answers"
+        yield f"recorded in {whose}, in no sum here: {_amount(given.usd)} USD for {given.calls:,} calls" + (
+            f", of which {_amount(given.unpriced_usd)} for {given.unpriced:,} unpriced ones" if given.unpriced else ""
+        )
+        if given.zeros:
+            yield f"recorded in {whose} as 0 beside tokens, which is not trusted: {given.zeros:,} calls"
+    for found in report.set_aside:
+        yield f"set aside as copies, in no sum: {found.calls:,} calls of {safe(found.place)}"
+    yield f"prices: {safe(lists)}"

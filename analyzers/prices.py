@@ -1,0 +1,370 @@
+"""The price of one call in USD, exact in decimals, from its counters and the terms it was served on.
+
+A call is the sum of its passes (iterations, each at its own model; the top level where there are none), and a pass the
+sum of its parts: uncached input, cache writes by lifetime, cache reads, output; web searches once per call. The rules
+are the documentation's (page on prices, 2026-10-08): beyond a model's threshold every token of the request is at the
+upper rates; a batch halves every token; fast mode, as served, has rates of its own; US-only inference and a cloud's
+regional endpoints cost a tenth more, each from a certain model on. What has no price is ``Unpriced`` with the reason:
+never 0, and never another model's price. What is not certain is a range, or a lower bound.
+
+Pure: values in, values out, no network, no clock. Cost: a dozen multiplications, rates looked up once per model, terms
+and day.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Context, Decimal
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from analyzers.models import Model, model_of
+from analyzers.price_file import OwnPrices
+from analyzers.price_list import PriceList, Rates, Tariff
+from analyzers.spent import Spent
+from analyzers.terms import STANDARD, Conditions, Pass, Terms
+
+if TYPE_CHECKING:
+    from analyzers.calls import Call
+
+EXACT: Final = Context(prec=400)
+"""Counters of a hundred digits times prices of twelve decimals, added up, without rounding."""
+
+_NONE: Final = Decimal(0)
+_MILLION: Final = Decimal("0.000001")
+_THOUSANDTH: Final = Decimal("0.001")
+_BATCH: Final = Decimal("0.5")
+_TENTH_MORE: Final = Decimal("1.1")
+_GEO_FROM: Final = (4, 6)
+_REGIONAL_FROM: Final = (4, 5)
+SYNTHETIC: Final = "<synthetic>"
+
+
+class Parts(NamedTuple):
+    """USD by what was paid for."""
+
+    input: Decimal = _NONE
+    write_5m: Decimal = _NONE
+    write_1h: Decimal = _NONE
+    read: Decimal = _NONE
+    output: Decimal = _NONE
+    web_search: Decimal = _NONE
+
+    def plus(self, other: Parts) -> Parts:
+        return Parts(*map(EXACT.add, self, other))
+
+    @property
+    def total(self) -> Decimal:
+        total = _NONE
+        for part in self:
+            total = EXACT.add(total, part)
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """What a call cost. ``total``: the sum of ``parts``; ``most``: what it cost at the most, ``total`` when that is
+    exact, None when ``total`` is only a lower bound. ``loose``: what it holds may not have been billed. ``rules``:
+    what was applied, in words; ``source``: the price list; ``by_model``: the passes' shares, when there are several
+    models."""
+
+    total: Decimal
+    most: Decimal | None
+    parts: Parts
+    rules: tuple[str, ...]
+    source: str
+    loose: bool = False
+    by_model: tuple[tuple[str, Parts], ...] = ()
+
+    @property
+    def is_exact(self) -> bool:
+        return self.most == self.total and not self.loose
+
+
+@dataclass(frozen=True, slots=True)
+class Unpriced:
+    """Why a call has no price. ``model``: which one is meant, None where none was named."""
+
+    reason: str
+    model: str | None = None
+
+
+class _Plan(NamedTuple):
+    """The rates of a model under conditions, with every factor in, in USD per token. ``tiers``: from the highest
+    threshold down; ``open_``: something may have cost more than the list says."""
+
+    model: Model
+    tiers: tuple[tuple[int, Rates], ...]
+    rates: Rates
+    web_search: Decimal | None
+    rules: tuple[str, ...]
+    source: str
+    open_: bool
+
+
+@dataclass(slots=True)
+class PriceBook:
+    """Where prices are looked up: the user's own first, then the list. Remembers what it found."""
+
+    listed: PriceList
+    own: OwnPrices = field(default_factory=OwnPrices)
+    _plans: dict[tuple[str, str | None, Conditions, bool, int | None], _Plan | Unpriced] = field(default_factory=dict)
+
+    def plan(
+        self, name: str, requested: str | None, conditions: Conditions, is_served: bool, time: float | None
+    ) -> _Plan | Unpriced:
+        """The rates of a model, or why there are none. ``is_served``: it is the model that the call was served by, not
+        that of another pass."""
+        key = (name, requested, conditions, is_served, None if time is None else int(time // 86400))
+        found = self._plans.get(key)
+        if found is None:
+            found = self._plans[key] = self._plan(name, requested, conditions, is_served, time)
+        return found
+
+    def _plan(
+        self, name: str, requested: str | None, conditions: Conditions, is_served: bool, time: float | None
+    ) -> _Plan | Unpriced:
+        if name == SYNTHETIC:
+            return Unpriced("the client wrote it itself", name)
+        model = model_of(name)
+        own = self.own.tariff(model)
+        tariff = own or self.listed.tariff(model, time)
+        if tariff is None:
+            return Unpriced("no list has a price for it", model.base)
+        tier = conditions.service_tier
+        if tier == "priority" and own is None:
+            return Unpriced("priority tier: its price is a contract's, n/a at list price", model.base)
+        if tier not in (None, "batch", "priority"):
+            return Unpriced(f"service tier {tier!r}: its price is not known", model.base)
+        return _with_conditions(model, requested, tariff, conditions, is_served)
+
+
+def _with_conditions(
+    model: Model, requested: str | None, tariff: Tariff, conditions: Conditions, is_served: bool
+) -> _Plan:
+    rules = [*model.rules]
+    rates, tiers, factor, open_ = tariff.rates, tariff.tiers, _MILLION, False
+    version = model.version or (0, 0)
+    if conditions.speed == "fast" and is_served and tariff.fast is not None:
+        rates, tiers = tariff.fast, ()
+        rules.append("fast mode")
+    elif conditions.speed is not None and is_served:
+        rules.append(f"speed {conditions.speed!r}: no price of it is listed for this model")
+        open_ = True
+    if conditions.service_tier == "batch":
+        factor *= _BATCH
+        rules.append("batch ×0.5")
+    elif conditions.service_tier == "priority":
+        rules.append("priority tier at your own price")
+    if (geo := conditions.inference_geo) is not None:
+        if geo != "us":
+            rules.append(f"inference_geo {geo!r}: its price is not known")
+            open_ = True
+        elif version >= _GEO_FROM:
+            factor *= _TENTH_MORE
+            rules.append("inference_geo us ×1.1")
+        else:
+            rules.append("inference_geo us: no surcharge for this model")
+    if (region := _region(model, requested, conditions)) is not None and version >= _REGIONAL_FROM:
+        factor *= _TENTH_MORE
+        rules.append(f"regional endpoint ({region}) ×1.1")
+    return _Plan(
+        model,
+        tuple((over, _scaled(upper, factor)) for over, upper in reversed(tiers)),
+        _scaled(rates, factor),
+        None if tariff.web_search is None else EXACT.multiply(tariff.web_search, _THOUSANDTH),
+        tuple(rules),
+        tariff.source,
+        open_,
+    )
+
+
+def _region(model: Model, requested: str | None, conditions: Conditions) -> str | None:
+    """The region of a cloud's endpoint, when a name says that it is not the global one. Answers mostly name the model
+    without it."""
+    for one in (model, model_of(requested) if requested is not None else model):
+        if one.is_regional:
+            return one.regional or "in one region"
+    return conditions.region
+
+
+def _scaled(rates: Rates, factor: Decimal) -> Rates:
+    parts = (rates.input, rates.write_5m, rates.write_1h, rates.read, rates.output)
+    return Rates(*(None if part is None else EXACT.multiply(part, factor) for part in parts))
+
+
+def price(call: Call, book: PriceBook) -> Priced | Unpriced:
+    """What a call cost, or why that cannot be told. Raises nothing."""
+    terms = call.terms or STANDARD
+    name = call.model or call.requested
+    if not name:
+        return Unpriced("no model is named")
+    passes = call.passes or (Pass(None, call.billed),)
+    if all(_is_empty(one.spent) for one in passes):
+        return Unpriced("no usage was recorded", model_of(name).base)
+    plans = [
+        book.plan(one.model or name, call.requested, terms.conditions, one.model in (None, name), call.time)
+        for one in passes
+    ]
+    if all(isinstance(plan, Unpriced) for plan in plans):
+        return next(plan for plan in plans if isinstance(plan, Unpriced))
+    asked_only = () if call.model else ("the model asked for: no answer named one",)
+    low, high, told = _bounds(passes, plans, terms, book.own)
+    rules = [*asked_only, *told]
+    open_ = call.state != "completed" or not all(one.spent.whole for one in passes)
+    for plan in plans:
+        if isinstance(plan, Unpriced):
+            rules.append(f"unpriced pass at {plan.model}: {plan.reason}")
+        else:
+            rules += plan.rules
+        open_ = open_ or isinstance(plan, Unpriced) or plan.open_
+    found = [plan for plan in plans if not isinstance(plan, Unpriced)]
+    low, high, fees = _with_fees(low, high, terms, found[0])
+    rules += fees
+    if terms.code_executions:
+        rules.append("code execution: the container's time is in no usage")
+        open_ = True
+    if call.partial:
+        rules.append("in it is what a failed attempt had spent, billed or not")
+    open_ = open_ or high.open_
+    total = low.parts.total
+    return Priced(
+        total=total,
+        most=None if open_ else max(total, high.parts.total),
+        parts=low.parts,
+        rules=tuple(dict.fromkeys(rules)),
+        source=" and ".join(dict.fromkeys(plan.source for plan in found)),
+        loose=call.partial,
+        by_model=low.by_model if len(low.by_model) > 1 else (),
+    )
+
+
+def _is_empty(spent: Spent) -> bool:
+    return spent.fresh is None and spent.written is None and spent.read is None and spent.output is None
+
+
+class _Sum(NamedTuple):
+    """Passes added up. ``open_``: a part of it has no price."""
+
+    parts: Parts
+    by_model: tuple[tuple[str, Parts], ...]
+    open_: bool
+
+
+def _bounds(
+    passes: Sequence[Pass], plans: Sequence[_Plan | Unpriced], terms: Terms, own: OwnPrices
+) -> tuple[_Sum, _Sum, list[str]]:
+    """The least and the most that the passes cost, and the rules applied."""
+    rules: list[str] = []
+    least = [one.spent for one in passes]
+    most = least
+    if terms.host is not None:
+        known = own.cached_in_input.get(terms.host)
+        apart = [_apart(spent) if known or spent.read else spent for spent in least]
+        if known and apart != least:
+            least = most = apart
+            rules.append(f"{terms.host}: cached tokens are taken out of the input")
+        elif known is None and apart != least:
+            least = apart
+            rules.append(f"ambiguous: whether {terms.host} counts cached tokens in the input is not known")
+    low = _added(least, passes, plans, terms, rules, dear=False)
+    high = low
+    if most is not least or any(_unsplit(spent, terms.split_estimated) for spent in least):
+        high = _added(most, passes, plans, terms, rules, dear=True)
+    if high.parts.total < low.parts.total and not high.open_:
+        low, high = high, low
+    return low, high._replace(open_=low.open_ or high.open_), rules
+
+
+def _apart(spent: Spent) -> Spent:
+    """The counters of a vendor whose input includes the cached tokens, with these taken out; as they are, when they do
+    not fit into the input, so that nothing is ever negative."""
+    fresh, read, written = spent.fresh, spent.read or 0, spent.written or 0
+    if fresh is None or fresh < read or not (read or written):
+        return spent
+    if fresh >= read + written:
+        return spent._replace(fresh=fresh - read - written)
+    return spent._replace(fresh=fresh - read)
+
+
+def _unsplit(spent: Spent, estimated: bool) -> int:
+    """Tokens written to the cache whose lifetime nobody told."""
+    return _lifetimes(spent, estimated)[2]
+
+
+def _lifetimes(spent: Spent, estimated: bool) -> tuple[int, int, int]:
+    """Cache writes that live five minutes, that live an hour, and those of which it is not known. ``estimated``: the
+    five-minute count holds some that were only taken to be such."""
+    if spent.written is None:
+        return spent.written_5m or 0, spent.written_1h or 0, 0
+    hour = min(spent.written_1h or 0, spent.written)
+    five = 0 if estimated else min(spent.written_5m or 0, spent.written - hour)
+    return five, hour, spent.written - hour - five
+
+
+def _added(
+    counters: Sequence[Spent],
+    passes: Sequence[Pass],
+    plans: Sequence[_Plan | Unpriced],
+    terms: Terms,
+    rules: list[str],
+    *,
+    dear: bool,
+) -> _Sum:
+    """The passes priced. ``dear``: cache writes of unknown lifetime are taken to live an hour."""
+    sizes: defaultdict[tuple[int, str], int] = defaultdict(int)  # input of a request at one model: what tiers go by
+    for spent, one, plan in zip(counters, passes, plans, strict=True):
+        if not isinstance(plan, Unpriced):
+            sizes[one.attempt, plan.model.base] += spent.known_input
+    total, open_ = Parts(), False
+    by_model: dict[str, Parts] = {}
+    for spent, one, plan in zip(counters, passes, plans, strict=True):
+        if isinstance(plan, Unpriced):
+            continue
+        rates = plan.rates
+        for over, upper in plan.tiers:
+            if sizes[one.attempt, plan.model.base] > over:
+                rates = upper
+                rules.append(f"long context: all of a request over {over:,} input tokens")
+                break
+        five, hour, unsplit = _lifetimes(spent, terms.split_estimated)
+        if unsplit:
+            rules.append("lifetime of cache writes not told: taken for 5 minutes, at the most 1 hour")
+        five, hour = (five, hour + unsplit) if dear else (five + unsplit, hour)
+        parts, missing = _parts(rates, spent.fresh, five, hour, spent.read, spent.output)
+        rules += missing
+        open_ = open_ or bool(missing)
+        total = total.plus(parts)
+        base = plan.model.base
+        by_model[base] = by_model.get(base, Parts()).plus(parts)
+    return _Sum(total, tuple(by_model.items()), open_)
+
+
+def _parts(rates: Rates, *counts: int | None) -> tuple[Parts, list[str]]:
+    """The counters at the rates, and the names of those that have no rate."""
+    amounts: list[Decimal] = []
+    missing: list[str] = []
+    prices = (rates.input, rates.write_5m, rates.write_1h, rates.read, rates.output)
+    for number, rate, name in zip(counts, prices, Parts._fields, strict=False):
+        if not number:
+            amounts.append(_NONE)
+        elif rate is None:
+            amounts.append(_NONE)
+            missing.append(f"no price is listed for {name}")
+        else:
+            amounts.append(EXACT.multiply(rate, number))
+    return Parts(*amounts), missing
+
+
+def _with_fees(low: _Sum, high: _Sum, terms: Terms, plan: _Plan) -> tuple[_Sum, _Sum, list[str]]:
+    """The sums with the fees of web searches, which no batch, speed or place changes."""
+    if not terms.web_searches:
+        return low, high, []
+    if plan.web_search is None:
+        return low, high._replace(open_=True), ["no price is listed for web searches"]
+    fee = Parts(web_search=EXACT.multiply(plan.web_search, terms.web_searches))
+    base = plan.model.base
+    by_model = tuple((name, parts.plus(fee) if name == base else parts) for name, parts in low.by_model)
+    low = low._replace(parts=low.parts.plus(fee), by_model=by_model)
+    return low, high._replace(parts=high.parts.plus(fee)), ["web searches"]
