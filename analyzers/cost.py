@@ -16,7 +16,7 @@ from typing import Literal
 
 from analyzers.calls import Call
 from analyzers.models import model_of
-from analyzers.prices import EXACT, Parts, PriceBook, Priced, Unpriced, price
+from analyzers.prices import EXACT, NO_PARTS, Parts, PriceBook, Priced, Unpriced, price
 from analyzers.replays import SetAside
 from analyzers.spent import Spent, Sum
 from analyzers.usage import Report, days
@@ -25,8 +25,8 @@ _NONE = Decimal(0)
 UNNAMED = "?"
 """A sub-agent whose log does not say which it is."""
 
-type _Key = tuple[str | None, str | None, str | None]
-"""Session, agent (None: the main thread), day."""
+type _Key = tuple[str | None, str | None, str | None, str | None]
+"""Session, agent (None: the main thread), day, model without date and prefix."""
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class Cost:
 
     usd: Decimal = _NONE
     most: Decimal | None = _NONE
-    parts: Parts = field(default_factory=Parts)
+    parts: Parts = NO_PARTS
     priced: int = 0
     at_least: int = 0
     estimated: int = 0
@@ -167,14 +167,12 @@ def cost_report(used: Report, book: PriceBook, zone: tzinfo = UTC) -> CostReport
     sources: dict[str, None] = {}
     rules: Counter[str] = Counter()
     for row in rows:
-        call, found = row.call, row.found
-        agent = UNNAMED if call.agent is None and call.sidechain else call.agent
-        cells[call.session, agent, day(call.time)].add(found)
-        if call.time is not None:
-            firsts.setdefault(call.session, call.time)
-        if isinstance(found, Priced):
-            sources[found.source] = None
-            rules.update(found.rules)
+        _add(row, day(row.call.time), cells)
+        if row.call.time is not None:
+            firsts.setdefault(row.call.session, row.call.time)
+        if isinstance(row.found, Priced):
+            sources[row.found.source] = None
+            rules.update(row.found.rules)
     sessions = _summed(cells, lambda key: key[0])
     dates = _summed(cells, lambda key: key[2])
     sides = _summed(cells, lambda key: key[1] is None)
@@ -184,7 +182,7 @@ def cost_report(used: Report, book: PriceBook, zone: tzinfo = UTC) -> CostReport
         agents=sides.get(False, Cost()),
         sessions=[Group(name, cost, firsts.get(name)) for name, cost in sessions.items()],
         threads=[Thread(*key, cost) for key, cost in _summed(cells, lambda key: key[:2]).items()],
-        models=_by_model(rows),
+        models=[Group(name, cost) for name, cost in _summed(cells, lambda key: key[3]).items()],
         days=sorted((Group(name, cost) for name, cost in dates.items()), key=lambda group: group.name or ""),
         calls=rows,
         no_price=_no_price(rows),
@@ -207,21 +205,24 @@ def _is_free(call: Call) -> bool:
     return call.state == "failed" and not (call.billed.known_input or call.billed.output)
 
 
-def _by_model(rows: Iterable[CallCost]) -> list[Group]:
-    """Sums by base name. A call counts for the model that served it; what its passes at other models cost is theirs."""
-    costs: defaultdict[str | None, Cost] = defaultdict(Cost)
-    for row in rows:
-        name, found = row.call.model or row.call.requested, row.found
-        base = model_of(name).base if name else None
-        costs[base].count(found)
-        if not isinstance(found, Priced):
-            continue
-        rest = None if found.most is None else EXACT.subtract(found.most, found.total)
-        for other, parts in found.by_model or ((base, found.parts),):
-            usd = parts.total
-            costs[other].add_amount(parts, usd, None if rest is None else EXACT.add(usd, rest))
-            rest = None if rest is None else _NONE
-    return [Group(name, cost) for name, cost in costs.items()]
+def _add(row: CallCost, day: str | None, cells: defaultdict[_Key, Cost]) -> None:
+    """Adds a call to its cell. It counts for the model that served it; what its passes at other models cost is
+    theirs."""
+    call, found = row.call, row.found
+    agent = UNNAMED if call.agent is None and call.sidechain else call.agent
+    name = call.model or call.requested
+    base = model_of(name).base if name else None
+    cell = cells[call.session, agent, day, base]
+    if not isinstance(found, Priced) or not found.by_model:
+        cell.add(found)
+        return
+    cell.count(found)
+    rest = None if found.most is None else EXACT.subtract(found.most, found.total)
+    for other, parts in found.by_model:
+        usd = parts.total
+        most = None if rest is None else EXACT.add(usd, rest)
+        cells[call.session, agent, day, other].add_amount(parts, usd, most)
+        rest = None if rest is None else _NONE
 
 
 def _no_price(rows: Iterable[CallCost]) -> list[NoPrice]:

@@ -219,30 +219,37 @@ def _requests(report: CostReport) -> Grid:
     return drawn
 
 
+def _calls(number: int, one: str = "", many: str = "") -> str:
+    """So many calls, with the verb that fits."""
+    return f"{number:,} {'call' if number == 1 else 'calls'} {one if number == 1 else many}".rstrip()
+
+
 def _remarks(report: CostReport, lists: str) -> Iterable[str]:
     """What the tables do not show: what the sums are worth, what is not in them, and whose prices they are."""
     totals = report.totals
     if totals.unpriced:
-        yield f"the total is at least {_amount(totals.usd)} USD: {totals.unpriced:,} calls are unpriced"
+        yield f"the total is at least {_amount(totals.usd)} USD: {_calls(totals.unpriced, 'has', 'have')} no price"
     elif totals.at_least:
-        yield f"the total is at least {_amount(totals.usd)} USD: of {totals.at_least:,} calls a part is unknown"
+        yield f"the total is at least {_amount(totals.usd)} USD: a part of {_calls(totals.at_least)} is unknown"
     elif totals.estimated and totals.most is not None and totals.most != totals.usd:
         yield f"the total is between {_amount(totals.usd)} and {_amount(totals.most)} USD"
     elif totals.estimated:
-        yield f"in the total is what failed attempts of {totals.estimated:,} calls had spent, billed or not"
+        yield f"in the total is what failed attempts of {_calls(totals.estimated)} had spent, billed or not"
     else:
         yield "every sum is exact at these prices"
     for entry in report.no_price:
         tokens = sum(entry.tokens[part] for part in ("fresh", "written", "read", "output"))
         name = tables.name_of(entry.model or "no model")
-        yield f"unpriced: {entry.calls:,} calls of {name} with {tokens:,} tokens ({safe(entry.reason)})"
+        yield f"unpriced: {_calls(entry.calls)} of {name} with {tokens:,} tokens ({safe(entry.reason)})"
     for given in report.recorded:
         whose = "the client's log" if given.by == "client" else "the provider's answers"
-        yield f"recorded in {whose}, in no sum here: {_amount(given.usd)} USD for {given.calls:,} calls" + (
-            f", of which {_amount(given.unpriced_usd)} for {given.unpriced:,} unpriced ones" if given.unpriced else ""
-        )
+        told = f"recorded in {whose}, in no sum here: {_amount(given.usd)} USD for {_calls(given.calls)}"
+        if given.unpriced:
+            verb = "is" if given.unpriced == 1 else "are"
+            told += f", of which {_amount(given.unpriced_usd)} for {given.unpriced:,} that {verb} unpriced"
+        yield told
         if given.zeros:
-            yield f"recorded in {whose} as 0 beside tokens, which is not trusted: {given.zeros:,} calls"
+            yield f"recorded in {whose} as 0 beside tokens, which is not trusted: {_calls(given.zeros)}"
     for found in report.set_aside:
-        yield f"set aside as copies, in no sum: {found.calls:,} calls of {safe(found.place)}"
+        yield f"set aside as copies, in no sum: {_calls(found.calls)} of {safe(found.place)}"
     yield f"prices: {safe(lists)}"

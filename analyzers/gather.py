@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from analyzers.calls import SAME_MOMENT, Call, file_of, merged
@@ -118,8 +119,10 @@ def log_calls(sources: Sources, problems: list[Problem]) -> LogCalls:
 
     size = sources.size()
     logs = (sources.path_of(file) for file in sources.files if _is_log(sources, file))
+    parts = scan(logs, size)
+    first = next(parts, None)  # its processes begin before the bar's thread does
     with watched(lambda: passed / max(size, 1)), _uncollected():
-        for found in scan(logs, size):
+        for found in chain(filter(None, (first,)), parts):
             passed += found.size
             runs += [[found.calls[position] for position in run] for run in found.runs]
             calls += found.calls

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 _ARN: Final = re.compile(r"^arn:[^:]*:bedrock:[^:]*:[^:]*:(?:[a-z-]+/)+(.+)$")
@@ -70,6 +71,7 @@ class Model:
         return (int(major), int(minor or 0)) if major else None
 
 
+@lru_cache(maxsize=4096)
 def model_of(name: str) -> Model:
     """The model that a name means. Raises nothing: an unknown name is its own base."""
     base, rules = name.strip(), list[str]()

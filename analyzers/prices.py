@@ -52,7 +52,7 @@ class Parts(NamedTuple):
     web_search: Decimal = _NONE
 
     def plus(self, other: Parts) -> Parts:
-        return Parts(*map(EXACT.add, self, other))
+        return Parts(*map(EXACT.add, self, other)) if self is not NO_PARTS else other
 
     @property
     def total(self) -> Decimal:
@@ -62,12 +62,15 @@ class Parts(NamedTuple):
         return total
 
 
+NO_PARTS: Final = Parts()
+
+
 @dataclass(frozen=True, slots=True)
 class Priced:
     """What a call cost. ``total``: the sum of ``parts``; ``most``: what it cost at the most, ``total`` when that is
     exact, None when ``total`` is only a lower bound. ``loose``: what it holds may not have been billed. ``rules``:
-    what was applied, in words; ``source``: the price list; ``by_model``: the passes' shares, when there are several
-    models."""
+    what was applied, in words; ``source``: the price list; ``by_model``: the passes' shares, unless all are the
+    model's that served the call."""
 
     total: Decimal
     most: Decimal | None
@@ -231,12 +234,12 @@ def price(call: Call, book: PriceBook) -> Priced | Unpriced:
     total = low.parts.total
     return Priced(
         total=total,
-        most=None if open_ else max(total, high.parts.total),
+        most=None if open_ else total if high.parts is low.parts else max(total, high.parts.total),
         parts=low.parts,
         rules=tuple(dict.fromkeys(rules)),
         source=" and ".join(dict.fromkeys(plan.source for plan in found)),
         loose=call.partial,
-        by_model=low.by_model if len(low.by_model) > 1 else (),
+        by_model=() if all(base == model_of(name).base for base, _ in low.by_model) else low.by_model,
     )
 
 
@@ -272,7 +275,7 @@ def _bounds(
     high = low
     if most is not least or any(_unsplit(spent, terms.split_estimated) for spent in least):
         high = _added(most, passes, plans, terms, rules, dear=True)
-    if high.parts.total < low.parts.total and not high.open_:
+    if high is not low and high.parts.total < low.parts.total and not high.open_:
         low, high = high, low
     return low, high._replace(open_=low.open_ or high.open_), rules
 
@@ -317,7 +320,7 @@ def _added(
     for spent, one, plan in zip(counters, passes, plans, strict=True):
         if not isinstance(plan, Unpriced):
             sizes[one.attempt, plan.model.base] += spent.known_input
-    total, open_ = Parts(), False
+    total, open_ = NO_PARTS, False
     by_model: dict[str, Parts] = {}
     for spent, one, plan in zip(counters, passes, plans, strict=True):
         if isinstance(plan, Unpriced):
@@ -337,7 +340,7 @@ def _added(
         open_ = open_ or bool(missing)
         total = total.plus(parts)
         base = plan.model.base
-        by_model[base] = by_model.get(base, Parts()).plus(parts)
+        by_model[base] = by_model.get(base, NO_PARTS).plus(parts)
     return _Sum(total, tuple(by_model.items()), open_)
 
 

@@ -111,8 +111,8 @@ def print_sessions(rows: Sequence[SessionRow], most: int | None) -> None:
     warm = sum(row.warm is True for row in rows)
     unknown = sum(row.warm is None for row in rows)
     lines.append(
-        f"{len(rows):,} sessions: {warm:,} start with a warm cache, {len(rows) - warm - unknown:,} cold"
-        + (f", of {unknown:,} it is not known" if unknown else "")
+        f"sessions: {len(rows):,}, starting with a warm cache: {warm:,}, cold: {len(rows) - warm - unknown:,}"
+        + (f", not known: {unknown:,}" if unknown else "")
     )
     lines += [f"note: {safe(row.name or '')}: {safe(note)}" for row in shown for note in row.notes]
     tables.draw(*lines)

@@ -49,6 +49,9 @@ ALONE = 32 * 1024 * 1024
 """Bytes up to which one process is faster than several."""
 
 MOST_PROCESSES = 8
+START = "fork" if sys.platform == "linux" else "spawn"
+"""How processes begin. Forking takes a tenth of the time, and must come before this process has threads."""
+
 _BUFFER = 1 << 17
 _SHORT = 1 << 14  # bytes of a line that tells of a failed request, at the most
 _EXACT = 2**53
@@ -112,8 +115,7 @@ def _read(files: Iterable[str], size: int, processes: int | None) -> Iterator[Fo
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    kind = "fork" if sys.platform == "linux" else "spawn"
-    with ProcessPoolExecutor(wanted, mp_context=get_context(kind)) as pool:
+    with ProcessPoolExecutor(wanted, mp_context=get_context(START)) as pool:
         for packed in pool.map(_packed, _batches(segments(files))):
             yield from map(_unpacked, marshal.loads(packed))
 

@@ -8,6 +8,7 @@ import typer
 from capture_files import body, end, packed, request, response, start, written
 
 from analyzers.commands_look import find, skeleton
+from analyzers.reading import Given
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def failing(code: int) -> "pytest.RaisesExc[typer.Exit]":
 
 
 def test_skeleton_numbers_by_time(session: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    skeleton(session, 1, True)
+    skeleton(Given(tuple(session)), 1, True)
     first = json.loads(capsys.readouterr().out)
     assert (first["n"], first["reason"], first["total"]) == (1, None, {"chars": 16 + 15 + 600})
     assert first["messages"][0]["blocks"] == [
@@ -34,45 +35,45 @@ def test_skeleton_numbers_by_time(session: list[str], capsys: pytest.CaptureFixt
         "betas", "batch",
     }  # fmt: skip
     assert first["tools"] == {"count": 0, "defer_loading": 0, "without_schema": 0, "longest_first": []}
-    skeleton(session, 2, False)
+    skeleton(Given(tuple(session)), 2, False)
     assert "messages[0].content   user       6   text" in capsys.readouterr().out
 
 
 def test_skeleton_of_a_body_that_is_no_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     place = str(written(tmp_path, "1.jsonl", start(), request("a", b"{nonsense"), end()))
-    skeleton([place], 1, False)
+    skeleton(Given((place,)), 1, False)
     assert "no sizes: not valid JSON" in capsys.readouterr().out
-    skeleton([place], 1, True)
+    skeleton(Given((place,)), 1, True)
     assert json.loads(capsys.readouterr().out)["total"] is None
 
 
 def test_skeleton_of_what_is_not_there(session: list[str], tmp_path: Path) -> None:
     with failing(2):
-        skeleton(session, 3, False)
+        skeleton(Given(tuple(session)), 3, False)
     with failing(3):
-        skeleton([str(tmp_path / "none")], 1, False)
+        skeleton(Given((str(tmp_path / "none"),)), 1, False)
 
 
 def test_find_numbers_by_time(session: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    find(session, "second", None, True, True)
+    find(Given(tuple(session)), "second", None, True, True)
     found = json.loads(capsys.readouterr().out)
     assert [(entry["request"], entry["path"]) for entry in found["found"]] == [(2, "messages[0].content")]
     assert found["unknown"] == [{"request": 1, "strings": 1, "chars": 600}]
-    find(session, "yes", None, False, False)
+    find(Given(tuple(session)), "yes", None, False, False)
     assert "answer: content[0].text" in capsys.readouterr().out
 
 
 def test_find_a_file(session: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path.parent / f"{tmp_path.name}.txt"
     file.write_bytes(b"first " * 100 + b"\n")
-    find(session, None, str(file), False, True)
+    find(Given(tuple(session)), None, str(file), False, True)
     assert "the whole string, by its hash, without final newline" in capsys.readouterr().out
 
 
 def test_find_says_by_its_exit_code_only_when_asked(session: list[str]) -> None:
-    find(session, "nowhere", None, False, False)
+    find(Given(tuple(session)), "nowhere", None, False, False)
     with failing(1):
-        find(session, "nowhere", None, False, True)
+        find(Given(tuple(session)), "nowhere", None, False, True)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,7 @@ def test_what_find_cannot_look_for_is_one_sentence(
     if data is not None:
         (tmp_path / "f").write_bytes(data)
     with failing(code):
-        find(session, text, file and str(tmp_path / file), False, False)
+        find(Given(tuple(session)), text, file and str(tmp_path / file), False, False)
     said = capsys.readouterr().err
     assert sentence in said and said.count("\n") == 1
 
@@ -107,8 +108,8 @@ def test_what_find_cannot_look_for_is_one_sentence(
 def test_find_in_nothing_readable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "x").write_bytes(b"nonsense")
     with failing(3):
-        find([str(tmp_path)], "a", None, False, False)
+        find(Given((str(tmp_path),)), "a", None, False, False)
     assert "left out" in capsys.readouterr().err
     (tmp_path / "x").write_bytes(packed(start(), end()))
-    find([str(tmp_path)], "a", None, False, False)
+    find(Given((str(tmp_path),)), "a", None, False, False)
     assert "no request was recorded" in capsys.readouterr().out

@@ -91,7 +91,7 @@ def test_sessions_as_json(conversation: Path) -> None:
 def test_sessions_as_a_table(conversation: Path) -> None:
     shown = run("sessions", "-c", str(conversation))
     assert "failed attempts: 1" in shown and "#3 was attempt 2" in shown
-    assert "1 sessions: 0 start with a warm cache, 1 cold" in shown
+    assert "sessions: 1, starting with a warm cache: 0, cold: 1" in shown
     assert [line.split()[:1] for line in shown.splitlines()[2:4]] == [["s"], ["main"]]
 
 
@@ -118,7 +118,7 @@ def test_exactly_the_published_sessions_start_warm(published: Path) -> None:
     assert [session["session"] for session in found if session["warm_start"]] == CHAINS["warm_start"]
     assert {session["warm_start"] for session in found} == {True, False}
     assert len(found) == 4
-    assert "4 sessions: 2 start with a warm cache, 2 cold" in run("sessions", "-c", str(published))
+    assert "sessions: 4, starting with a warm cache: 2, cold: 2" in run("sessions", "-c", str(published))
 
 
 def test_the_published_rows_come_out(published: Path) -> None:

@@ -417,10 +417,12 @@ def test_equal_fingerprints_prove_the_same_bytes_and_others_prove_nothing() -> N
 
 
 def test_masked_credentials_of_one_length_are_no_difference_and_are_named() -> None:
-    def servers(token: str) -> Request:
-        return sent({"mcp_servers": [{"type": "url", "name": "x", "authorization_token": token}]}, 400)
+    def servers(token: str, over: int | None = 400) -> Request:
+        return sent({"mcp_servers": [{"type": "url", "name": "x", "authorization_token": token}]}, over)
 
     found = difference(servers("secret1"), servers("secret2"))
+    assert found.empty and found.masked == ("mcp_servers[0].authorization_token",) and not found.rows
+    found = difference(servers("secret1"), servers("secret2", None))
     assert found.empty and found.masked == ("mcp_servers[0].authorization_token",) and not found.rows
     found = difference(servers("secret1"), servers("secret11"))
     assert not found.empty and fields(found) == {"mcp_servers": "changed"} and not found.masked

@@ -209,6 +209,24 @@ def test_one_iteration_that_repeats_the_message_changes_nothing(tmp_path: Path) 
     assert call.spent == call.billed == plain.spent == Spent(3, 7, 5, 2, 5, 10)
 
 
+@pytest.mark.parametrize(
+    ("changes", "more", "billed"),
+    [
+        ({}, [usage(7, 8) | {"type": "compaction"}], Spent(10, 0, 0, 0, 0, 18)),
+        ({"output_tokens": 25}, [], Spent(3, 0, 0, 0, 0, 25)),
+        ({"input_tokens": 30}, [], Spent(30, 0, 0, 0, 0, 10)),
+        ({"cache_read_input_tokens": 5}, [], Spent(3, 0, 0, 0, 5, 10)),
+        ({"cache_creation_input_tokens": 5, "cache_creation": None}, [], Spent(3, 5, None, None, 0, 10)),
+    ],
+)
+def test_iterations_that_tell_more_than_the_message_are_billed(
+    tmp_path: Path, changes: Row, more: list[Row], billed: Spent
+) -> None:
+    passes = [usage(3, 10) | {"type": "message"} | changes, *more]
+    (call,) = both(tmp_path, lines(assistant("m1", usage(3, 10, iterations=passes))))
+    assert (call.billed, call.spent) == (billed, Spent(3, 0, 0, 0, 0, 10))
+
+
 def test_a15_an_answer_is_a_sub_agent_s_only_if_all_its_records_are(tmp_path: Path) -> None:
     side = {"isSidechain": True, "agentId": "x"}
     rows = [assistant("a", **side), assistant("b", **side), assistant("b"), assistant("c"), assistant("c", **side)]
@@ -533,6 +551,7 @@ def test_runs_are_calls_within_a_second(tmp_path: Path, times: tuple[float, ...]
 
 def test_several_processes_give_what_one_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claude_usage, "SEGMENT", 700)
+    monkeypatch.setattr(claude_usage, "START", "spawn")  # the test runner has threads
     passes = [usage() | {"type": "message"}]
     odd = [assistant("odd", usage(10**29, 3)), assistant("p", usage(1, 2, iterations=passes))]
     one = written(tmp_path, lines(*small_rows(), *odd, cost_state(inputTokens=3), b"torn\n", synthetic()))
