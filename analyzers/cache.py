@@ -59,9 +59,9 @@ CAUSES: Final[dict[str, str]] = {
 @dataclass(frozen=True, slots=True)
 class Seen:
     """What of one exchange the cache is judged by. Times in seconds since the epoch. ``edited``: the answer tells of
-    edits that the server applied; ``verdict``: the server's own diagnosis of a miss, None when it gave none. ``rounds``:
-    its counters are of several passes, so they are no state of the cache. ``billing``: digest of the client's billing
-    line; ``first_party``: the vendor's own API was asked, which ignores that line."""
+    edits that the server applied; ``verdict``: the server's own diagnosis of a miss, None when it gave none.
+    ``rounds``: its counters are of several passes, so they are no state of the cache. ``billing``: digest of the
+    client's billing line; ``first_party``: the vendor's own API was asked, which ignores that line."""
 
     n: int
     start: float | None
@@ -122,10 +122,10 @@ def to_compare(thread: Thread, seen: Sequence[Seen]) -> list[tuple[int, int]]:
     """The pairs of requests, by number, whose prompts must be compared to tell a cause: those around each break."""
     pairs = []
     for before, turn in _pairs(thread):
-        holds, expected = law(seen[before.n - 1].spent, seen[turn.n - 1].spent)
+        holds, expected = law(_before(before, turn, seen).spent, seen[turn.n - 1].spent)
         read = seen[turn.n - 1].spent.read
         if holds is False and expected is not None and read is not None and read < expected:
-            pairs.append((before.n, turn.n))
+            pairs.append((_before(before, turn, seen).n, turn.n))
     return pairs
 
 
@@ -139,8 +139,15 @@ def chain(
     where the later one continues the earlier."""
     rows = [_first(seen[thread.turns[0].n - 1], predictions)]
     for before, turn in _pairs(thread):
-        rows.append(_row(turn, seen[before.n - 1], seen[turn.n - 1], places, predictions))
+        rows.append(_row(turn, _before(before, turn, seen), seen[turn.n - 1], places, predictions))
     return Chain(thread.session, thread.agent, thread.forked_from, tuple(rows))
+
+
+def _before(before: Turn, turn: Turn, seen: Sequence[Seen]) -> Seen:
+    """The request whose cache a turn should read: that of the turn before, or the last of its own failed attempts that
+    had got as far as being counted."""
+    tried = [seen[n - 1] for n in turn.attempts if seen[n - 1].spent.read is not None]
+    return tried[-1] if tried else seen[before.n - 1]
 
 
 def _pairs(thread: Thread) -> list[tuple[Turn, Turn]]:
@@ -171,8 +178,9 @@ def _row(
         if seen.spent.read > expected:
             cause = "written_elsewhere"
         else:
-            again = min(expected - seen.spent.read, seen.spent.written or 0)
             cause = cause_of(turn, before, seen, place, pair in places, gap, predicted)
+            if cause not in ("compaction", "cleared", "context_editing"):  # what is written then is new
+                again = min(expected - seen.spent.read, seen.spent.written or 0)
     return CacheRow(seen, before.n, holds, expected, cause, again, gap, _ttl(before), place, predicted)
 
 

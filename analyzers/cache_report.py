@@ -7,19 +7,17 @@ tells it afterwards; the second compares the prompts around each break, of which
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from analyzers.cache import CacheRow, Chain, Seen, chain, to_compare
 from analyzers.cache_model import Asked, CacheModel, Prediction
-from analyzers.cache_prompt import CachedPrompt, cached_prompt
+from analyzers.cache_prompt import cached_prompt
 from analyzers.digests import Digester, as_blocks, is_billing
 from analyzers.exchange import Exchange, Problem, Request
 from analyzers.exchange_calls import calls_of
 from analyzers.first_difference import Place, first_difference
-from analyzers.lineage import Lineage
-from analyzers.progress import watched
-from analyzers.prompts import Trace, Tracer
+from analyzers.gather import traced
 from analyzers.readers.sources import Sources
 from analyzers.spent import NOTHING
 
@@ -58,21 +56,15 @@ class CacheReport:
 
 def cache_report(sources: Sources, problems: list[Problem], newest: int | None) -> CacheReport:
     """The chains of the newest sessions; None: of all."""
-    tracer, digester = Tracer(), Digester()
-    found: list[tuple[Trace, Seen]] = []
-    with watched(sources.read_so_far):
-        for exchange in sources.exchanges(problems):
-            found.append((tracer.trace(exchange), _seen(exchange, digester)))
-    order = sorted(range(len(found)), key=lambda position: found[position][0].time or 0.0)
-    traces = [found[position][0] for position in order]
-    seen = [_numbered(found[position][1], n) for n, position in enumerate(order, 1)]
-    from analyzers.lineage import lineage
-
-    woven = lineage(tracer.tree, traces)
-    sessions = woven.sessions[-newest:] if newest is not None else woven.sessions
-    predictions = _predictions(seen)
+    digester = Digester()
+    found = traced(sources, problems, look=lambda exchange: _seen(exchange, digester))
+    seen = [replace(one, n=n) for n, one in enumerate(found.looked, 1)]
+    recorded = [n for n, trace in enumerate(found.traces, 1) if trace is not None]
+    sessions = found.lineage().sessions
+    sessions = sessions[-newest:] if newest is not None else sessions
+    predictions = _predictions([seen[n - 1] for n in recorded])
     pairs = [pair for session in sessions for thread in session.threads for pair in to_compare(thread, seen)]
-    places = _places(sources, pairs, order)
+    places = _places(sources, pairs, found.order)
     shown = tuple(
         SessionChains(session.name, tuple(chain(thread, seen, places, predictions) for thread in session.threads))
         for session in sessions
@@ -137,12 +129,6 @@ def _billing(body: Any, digester: Digester) -> bytes | None:
     return digester.value(lines) if lines else None
 
 
-def _numbered(seen: Seen, n: int) -> Seen:
-    from dataclasses import replace
-
-    return replace(seen, n=n)
-
-
 def _predictions(seen: Sequence[Seen]) -> dict[int, Prediction]:
     """The model's word on each request whose prompt, time and counters are known."""
     model = CacheModel()
@@ -171,6 +157,3 @@ def _places(
             kept[n] = exchange.request
     digester = Digester()
     return {(a, b): first_difference(kept[a], kept[b], digester) for a, b in pairs if a in kept and b in kept}
-
-
-__all__ = ["CacheReport", "CachedPrompt", "Lineage", "SessionChains", "cache_report"]

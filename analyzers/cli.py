@@ -284,6 +284,24 @@ def sessions_command(
     commands_sessions.sessions(what, as_json or context.obj.as_json, every)
 
 
+@app.command("cache")
+def cache_command(
+    context: typer.Context,
+    newest: Annotated[int | None, typer.Argument(metavar="[N]", help="Only the newest N sessions.")] = None,
+    captures: Captures = None,
+    as_json: AsJson = False,
+    prices: Annotated[str | None, typer.Option("--prices", metavar="FILE", help="Prices of your own (TOML).")] = None,
+    check: Annotated[bool, typer.Option("--check", help="Exit with 1 when a chain is broken.")] = False,
+    folded: Folded = False,
+    claude_code: ClaudeCode = False,
+) -> None:
+    """The prompt cache, request by request: whether each read what the one before left, and if not, where and why."""
+    from analyzers import commands_cache
+
+    what = given(context, captures, folded, claude_code)
+    commands_cache.cache(what, newest, prices, as_json or context.obj.as_json, check)
+
+
 @app.command("prune")
 def prune_command(
     context: typer.Context,

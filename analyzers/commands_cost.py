@@ -10,7 +10,7 @@ from analyzers.cost import cost_report
 from analyzers.cost_shown import print_report, report_json
 from analyzers.exchange import Problem
 from analyzers.failure import Failure
-from analyzers.gather import usage_report
+from analyzers.gather import uncollected, usage_report
 from analyzers.price_file import BadPrices, OwnPrices, own_prices
 from analyzers.price_list import DOCUMENTED, PriceList
 from analyzers.prices import PriceBook
@@ -26,7 +26,7 @@ def cost(given: Given, by: str | None, tz: str, prices: str | None, as_json: boo
     if by is not None and by not in VIEWS:
         raise Failure(f"--by {by!r} is not one of {', '.join(VIEWS)}", 2)
     zone = zone_of(tz)
-    own = _own(prices or os.environ.get("WEIGHBRIDGE_PRICES") or None)
+    own = own_prices_of(prices)
     problems: list[Problem] = []
     sources = opened(given)
     used = usage_report(sources, problems, zone)
@@ -35,13 +35,19 @@ def cost(given: Given, by: str | None, tz: str, prices: str | None, as_json: boo
         nothing(sources, given, problems, as_json)
         return
     book = PriceBook(PriceList(), own)
-    found = cost_report(used, book, zone)
+    with uncollected():
+        found = cost_report(used, book, zone)
     if as_json:
         print_json(report_json(found, _lists_json(book)))
     else:
         print_report(found, by, None if every else MOST_ROWS, "UTC" if tz == "UTC" else tz, _lists(book))
     if not used.calls:
         nothing(sources, given, problems, as_json)
+
+
+def own_prices_of(given: str | None) -> OwnPrices:
+    """The user's own prices: of a file that was given, else of ``$WEIGHBRIDGE_PRICES``. Raises Failure."""
+    return _own(given or os.environ.get("WEIGHBRIDGE_PRICES") or None)
 
 
 def _own(path: str | None) -> OwnPrices:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from analyzers.calls import SAME_MOMENT, Call, file_of, merged
-from analyzers.exchange import Problem
+from analyzers.exchange import Exchange, Problem
 from analyzers.progress import watched
 from analyzers.readers.sources import Sources
 from analyzers.replays import set_aside
@@ -33,11 +33,14 @@ _ODD_USAGE = frozenset(
 @dataclass(slots=True)
 class Traced:
     """Exchanges in time order, reduced to what sessions and usage are told from. None, and no calls: another record of
-    an exchange that is among them. So positions are the numbers that every command counts by."""
+    an exchange that is among them. So positions are the numbers that every command counts by. ``order``: where in the
+    reading each came; ``looked``: what was asked of each exchange beside."""
 
     tracer: Tracer
     traces: list[Trace | None] = field(default_factory=list)
     calls: list[Sequence[Call]] = field(default_factory=list)
+    order: list[int] = field(default_factory=list)
+    looked: list[Any] = field(default_factory=list)
 
     def lineage(self) -> Lineage:
         from analyzers.lineage import lineage
@@ -45,20 +48,28 @@ class Traced:
         return lineage(self.tracer.tree, self.traces)
 
 
-def traced(sources: Sources, problems: list[Problem], *, without_logs: bool = False) -> Traced:
+def traced(
+    sources: Sources,
+    problems: list[Problem],
+    *,
+    without_logs: bool = False,
+    look: Callable[[Exchange], Any] | None = None,
+) -> Traced:
     """Every exchange, read once, and counted once where several files have it; of wire and log, the wire's counts.
-    ``without_logs``: but those of session logs."""
+    ``without_logs``: but those of session logs. ``look``: what else to keep of each exchange."""
     from analyzers.exchange_calls import calls_of
     from analyzers.prompts import Tracer
 
     found = Traced(Tracer())
     read: list[Trace] = []
     calls: list[Sequence[Call]] = []
+    looked: list[Any] = []
     odd: dict[Note, list[str]] = {}
     with watched(sources.read_so_far):
         for exchange in sources.exchanges(problems, without=("claude_code",) if without_logs else ()):
             read.append(found.tracer.trace(exchange))
             calls.append(calls_of(exchange))
+            looked.append(look(exchange) if look is not None else None)
             for note in exchange.response.notes if exchange.response is not None else ():
                 if note.code in _ODD_USAGE:
                     odd.setdefault(note, []).append(exchange.place)
@@ -70,6 +81,8 @@ def traced(sources: Sources, problems: list[Problem], *, without_logs: bool = Fa
     for place, copy in zip(order, again, strict=True):
         found.traces.append(None if copy else read[place])
         found.calls.append(() if copy else calls[place])
+        found.looked.append(looked[place])
+    found.order = order
     twice = sum(copy and not read[place].logged for place, copy in zip(order, again, strict=True))
     if twice:
         first = next(read[place] for place, copy in zip(order, again, strict=True) if copy and not read[place].logged)
@@ -121,7 +134,7 @@ def log_calls(sources: Sources, problems: list[Problem]) -> LogCalls:
     logs = (sources.path_of(file) for file in sources.files if _is_log(sources, file))
     parts = scan(logs, size)
     first = next(parts, None)  # its processes begin before the bar's thread does
-    with watched(lambda: passed / max(size, 1)), _uncollected():
+    with watched(lambda: passed / max(size, 1)), uncollected():
         for found in chain(filter(None, (first,)), parts):
             passed += found.size
             runs += [[found.calls[position] for position in run] for run in found.runs]
@@ -133,7 +146,7 @@ def log_calls(sources: Sources, problems: list[Problem]) -> LogCalls:
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def uncollected() -> Iterator[None]:
     """Without the garbage collector: there are no cycles here, and it would walk hundreds of thousands of calls again
     and again (a third of the time of this process)."""
     was = gc.isenabled()

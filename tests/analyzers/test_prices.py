@@ -520,6 +520,21 @@ def test_the_parts_sum_to_the_total(model: str, fresh: int, five: int, hour: int
     assert found.total == found.most == sum(found.parts)
 
 
+@given(
+    st.sampled_from([*MODELS, "us.anthropic.claude-opus-5-5-20300101-v1:0", "claude-2", "gpt-y"]),
+    st.lists(st.none() | st.integers(0, 60_000), min_size=6, max_size=6),
+    st.sampled_from(["completed", "unfinished"]),
+    st.booleans(),
+)
+def test_the_short_way_gives_what_the_long_way_does(
+    model: str, counters: list[int | None], state: Any, is_sum: bool
+) -> None:
+    fresh, _, five, hour, read, output = counters
+    written = (five or 0) + (hour or 0) if is_sum else counters[1]
+    plain = call(model, Spent(fresh, written, five, hour, read, output), state=state)
+    assert price(plain, book()) == price(plain._replace(passes=(Pass(None, plain.billed),)), book())
+
+
 @given(st.sampled_from(MODELS), st.lists(st.none() | COUNTS, min_size=6, max_size=6), st.booleans())
 def test_a_range_is_never_upside_down_and_nothing_is_negative(
     model: str, counters: list[int | None], estimated: bool

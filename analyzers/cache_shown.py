@@ -1,0 +1,158 @@
+"""Cache chains as JSON and on the terminal. Adds nothing up but what a break cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+from analyzers import tables
+from analyzers.cache import CAUSES, CacheRow, Chain
+from analyzers.cache_price import surcharge
+from analyzers.cache_report import CacheReport, SessionChains
+from analyzers.first_difference import Place
+from analyzers.prices import PriceBook
+from analyzers.share import share_of
+from analyzers.tables import Grid
+from analyzers.usage_shown import spent_json
+from analyzers.wire.moment import timestamp
+
+_LAW = "read(n)==read(n-1)+create(n-1)?"
+_ANSWERS = {True: "yes", False: "no", None: "?"}
+
+
+def cache_json(report: CacheReport, book: PriceBook) -> dict[str, Any]:
+    """What ``cache --json`` prints; null for unknown."""
+    return {
+        "sessions": [_chain_json(session, chain, book) for session in report.sessions for chain in session.chains],
+        "summary": {
+            "cache_read_input_tokens": report.read,
+            "total_input_tokens": report.total,
+            "hit_rate": share_of(report.read, report.total),
+            "written_again": report.again,
+            "broken": report.broken,
+            "warm_starts": [session.session for session in report.sessions if session.warm],
+        },
+    }
+
+
+def _chain_json(session: SessionChains, chain: Chain, book: PriceBook) -> dict[str, Any]:
+    return {
+        "session": session.session,
+        "thread": chain.agent or "main",
+        "forked_from": chain.forked_from,
+        "rows": [_row_json(row, book) for row in chain.rows],
+    }
+
+
+def _row_json(row: CacheRow, book: PriceBook) -> dict[str, Any]:
+    cost = surcharge(row, book) if row.broken else Decimal(0)
+    predicted = row.predicted
+    return {
+        "n": row.seen.n,
+        "time": None if row.seen.start is None else timestamp(row.seen.start),
+        "model": row.seen.model,
+        **spent_json(row.seen.spent),
+        "holds": row.holds,
+        "expected_read": row.expected,
+        "cause": row.cause,
+        "follows": row.follows,
+        "written_again": row.again,
+        "surcharge_usd": None if cost is None else float(round(cost, 10)),
+        "gap_seconds": row.gap,
+        "ttl": row.ttl,
+        "difference": None if row.place is None else _place_json(row.place),
+        "predicted": None
+        if predicted is None
+        else {
+            "cache_read_input_tokens": predicted.read,
+            "cache_creation_input_tokens": predicted.written,
+            "ephemeral_5m_input_tokens": predicted.written_5m,
+            "ephemeral_1h_input_tokens": predicted.written_1h,
+            "exact": predicted.exact,
+        },
+        "server": None
+        if row.seen.verdict is None
+        else {"cache_miss_reason": row.seen.verdict, "cache_missed_input_tokens": row.seen.verdict_tokens},
+    }
+
+
+def _place_json(place: Place) -> dict[str, Any]:
+    return {
+        "field": place.field,
+        "path": place.path,
+        "change": place.change,
+        "name": place.name,
+        "chars": [place.a, place.b],
+        "sha256": [place.a_hash, place.b_hash],
+    }
+
+
+def print_cache(report: CacheReport, book: PriceBook) -> None:
+    """Prints a table for each thread, each break under its row, and the summary."""
+    things: list[Grid | str] = []
+    for session in report.sessions:
+        for chain in session.chains:
+            things += [_title(session, chain), _table(chain), *_breaks(chain, book), ""]
+    tables.draw(*things, *_summary(report, book))
+
+
+def _title(session: SessionChains, chain: Chain) -> str:
+    thread = f"agent {tables.name_of(chain.agent)}" if chain.agent else "main"
+    fork = f", forked at #{chain.forked_from}" if chain.forked_from is not None else ""
+    return f"session {tables.name_of(session.session or tables.UNKNOWN)}  {thread}{fork}"
+
+
+def _table(chain: Chain) -> Grid:
+    drawn = tables.grid(
+        "#", "input", "cache_create", "of it 1h", "cache_read", "output", _LAW, "predicted read", "cause", left=(6, 8)
+    )
+    for row in chain.rows:
+        spent = row.seen.spent
+        predicted = row.predicted
+        told = tables.count(predicted.read if predicted is not None else None)
+        holds = "" if row.follows is None else _ANSWERS[row.holds]
+        drawn.add(
+            str(row.seen.n),
+            *(tables.count(part) for part in (spent.fresh, spent.written, spent.written_1h, spent.read, spent.output)),
+            holds,
+            told if predicted is None or predicted.exact else f"~{told}",
+            CAUSES[row.cause] if row.cause is not None else "",
+        )
+    return drawn
+
+
+def _breaks(chain: Chain, book: PriceBook) -> Iterable[str]:
+    for row in chain.rows:
+        if not row.broken or row.cause is None:
+            continue
+        words = [f"#{row.seen.n} should have read {tables.count(row.expected)} of #{row.follows}: {CAUSES[row.cause]}"]
+        if row.place is not None:
+            words.append(_where(row.place))
+        if row.cause == "expired" and row.gap is not None:
+            words.append(f"{row.gap:,.0f} s after the start of #{row.follows}, time to live {row.ttl}")
+        if row.again:
+            cost = surcharge(row, book)
+            price = "at a price that is not known" if cost is None else f"for {cost:.4f} USD more than reading them"
+            words.append(f"{row.again:,} tokens written again {price}")
+        if row.seen.verdict is not None:
+            words.append(f"the server says {tables.name_of(row.seen.verdict)}")
+        yield "; ".join(words)
+
+
+def _where(place: Place) -> str:
+    sizes = f"{tables.count(place.a)} → {tables.count(place.b)} chars"
+    name = f" ({tables.name_of(place.name)})" if place.name else ""
+    return f"first difference at {tables.name_of(place.path)}{name}: {place.change}, {sizes}"
+
+
+def _summary(report: CacheReport, book: PriceBook) -> Iterable[str]:
+    hit = tables.percent(share_of(report.read, report.total))
+    yield f"hit rate: {hit} ({report.read:,} of {report.total:,} input tokens were read from the cache)"
+    costs = [surcharge(row, book) for row in report.rows if row.broken]
+    known = sum((cost for cost in costs if cost is not None), Decimal(0))
+    bound = "at least " if None in costs else ""
+    yield f"breaks: {report.broken:,}; tokens written again: {report.again:,}, {bound}{known:.4f} USD more than read"
+    warm = [tables.name_of(session.session or tables.UNKNOWN) for session in report.sessions if session.warm]
+    if warm:
+        yield f"start with a warm cache: {', '.join(warm)}"
