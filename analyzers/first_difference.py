@@ -114,26 +114,33 @@ def _tools(a: Json, b: Json, digester: Digester) -> Place | None:
     if any(tools is not None and type(tools) is not list for tools in (a, b)):
         spot = first_spot(a, b, "tools")
         return None if spot is None else Place("tools", "tools", "tools", *_told(a, b), spot=spot)
-    mine: list[Json] = a or []
-    theirs: list[Json] = b or []
+    places, mine = _in_prefix(a or [])
+    others, theirs = _in_prefix(b or [])
     for at, (one, other) in enumerate(zip(mine, theirs, strict=False)):
         if tool_name(one) != tool_name(other):
             break
         if digester.tool(one) == digester.tool(other) and not _schema_order(one, other):
             continue
-        changed, spot = changes_of(one, other, f"tools[{at}]")
+        changed, spot = changes_of(one, other, f"tools[{others[at]}]")
         told = [_TOOL_CHANGES[change] for change in changed if change in _TOOL_CHANGES]
         if told:
-            return _tool(told[0], at, one, other, spot)
+            return _tool(told[0], others[at], one, other, spot)
     parted = _parted([tool_name(tool) for tool in mine], [tool_name(tool) for tool in theirs])
     if parted is None:
         return None
     at, how = parted
     if how == "inserted":
-        return _tool("tool added", at, None, theirs[at])
+        return _tool("tool added", others[at], None, theirs[at])
     if how == "reordered":
-        return _tool("tool reordered", at, mine[at], theirs[at])
-    return _tool("tool removed", at, mine[at], None)
+        return _tool("tool reordered", others[at], mine[at], theirs[at])
+    return _tool("tool removed", places[at], mine[at], None)
+
+
+def _in_prefix(tools: list[Json]) -> tuple[list[int], list[Json]]:
+    """The tools that stand in the prefix, with their places in the list. Deferred ones stand outside of it
+    (documentation of prompt caching), so that loading one breaks nothing."""
+    kept = [(at, tool) for at, tool in enumerate(tools) if not (type(tool) is dict and tool.get("defer_loading"))]
+    return [at for at, _ in kept], [tool for _, tool in kept]
 
 
 def _schema_order(a: Json, b: Json) -> bool:
@@ -180,8 +187,8 @@ def _messages(a: Json, b: Json, digester: Digester) -> Place | None:
     if any(messages is not None and type(messages) is not list for messages in (a, b)):
         spot = first_spot(a, b, "messages")
         return None if spot is None else Place("messages", "messages", "message changed", *_told(a, b), spot=spot)
-    mine: list[Json] = a or []
-    theirs: list[Json] = b or []
+    places, mine = _in_prefix(a or [])
+    others, theirs = _in_prefix(b or [])
     for at, (one, other) in enumerate(zip(mine, theirs, strict=False)):
         if digester.message(one) != digester.message(other):
             break

@@ -238,7 +238,7 @@ def price(call: Call, book: PriceBook) -> Priced | Unpriced:
         parts=low.parts,
         rules=tuple(dict.fromkeys(rules)),
         source=" and ".join(dict.fromkeys(plan.source for plan in known)),
-        loose=call.partial,
+        loose=False,
         by_model=() if all(base == model_of(name).base for base, _ in low.by_model) else low.by_model,
     )
 
@@ -347,7 +347,7 @@ def _added(
             continue
         rates = plan.rates
         for over, upper in plan.tiers:
-            if sizes[one.attempt, plan.model.base] >= over:
+            if sizes[one.attempt, plan.model.base] > over:
                 rates = upper
                 rules.append(f"long context: all of a request over {over:,} input tokens")
                 break
