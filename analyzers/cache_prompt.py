@@ -83,6 +83,35 @@ def cached_prompt(body: Json, model: str | None, digester: Digester, *, billing:
     )
 
 
+def candidates(body: Json, model: str | None, digester: Digester) -> tuple[tuple[str, Mark], ...]:
+    """What a breakpoint would be after the tools, the system prompt, the first message, the user's message before the
+    last, and the last block; of those that the request has."""
+    if type(body) is not dict:
+        return ()
+    positions = list(_positions(body, model, digester, False))
+    places: dict[str, int] = {}
+    roles = [message.get("role") if type(message) is dict else None for message in _list(body.get("messages"))]
+    users = [index for index, role in enumerate(roles) if role == "user"]
+    for index, position in enumerate(positions):
+        if not position.eligible:
+            continue
+        if position.path.startswith("tools"):
+            places["tools"] = index
+        elif position.path.startswith("system"):
+            places["system"] = index
+        else:
+            places["last block"] = index
+            if position.path.startswith("messages[0]."):
+                places["first message"] = index
+            if len(users) > 1 and position.path.startswith(f"messages[{users[-2]}]."):
+                places["last but one"] = index
+    return tuple((place, _mark(positions, index, "5m", True)) for place, index in sorted(places.items(), key=_second))
+
+
+def _second(item: tuple[str, int]) -> int:
+    return item[1]
+
+
 def _mark(positions: list[Position], index: int, ttl: str, explicit: bool) -> Mark:
     own = positions[index]
     back: list[tuple[Digest, int]] = []

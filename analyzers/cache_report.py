@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from analyzers.cache import CacheRow, Chain, Seen, chain, to_compare
+from analyzers.cache_advice import Recorded
 from analyzers.cache_model import Asked, CacheModel, Prediction
-from analyzers.cache_prompt import cached_prompt
+from analyzers.cache_prompt import cached_prompt, candidates
 from analyzers.digests import Digester, as_blocks, is_billing
 from analyzers.exchange import Exchange, Problem, Request
 from analyzers.exchange_calls import calls_of
@@ -70,6 +71,30 @@ def cache_report(sources: Sources, problems: list[Problem], newest: int | None) 
         for session in sessions
     )
     return _summed(shown)
+
+
+def recorded(sources: Sources, problems: list[Problem], newest: int | None) -> list[tuple[str, list[Recorded]]]:
+    """The requests of the newest sessions, as far as the placement of breakpoints matters, by session."""
+    digester = Digester()
+    found = traced(sources, problems, look=lambda exchange: _recorded(exchange, digester))
+    sessions = found.lineage().sessions
+    out = []
+    for session in sessions[-newest:] if newest is not None else sessions:
+        numbers = sorted(turn.n for thread in session.threads for turn in thread.turns)
+        requests = [replace(one, n=n) for n in numbers if (one := found.looked[n - 1]) is not None]
+        out.append((session.name, requests))
+    return out
+
+
+def _recorded(exchange: Exchange, digester: Digester) -> Recorded | None:
+    """None: its prompt, its time or its counters are not known."""
+    seen = _seen(exchange, digester)
+    request = exchange.request
+    if seen.prompt is None or seen.start is None or seen.spent.total_input is None or request is None:
+        return None
+    marks = candidates(request.body, seen.model, digester)
+    begun = seen.begun if seen.begun is not None else seen.start
+    return Recorded(0, seen.start, begun, seen.model, seen.spent, seen.prompt.chars, marks, seen.prompt.marks)
 
 
 def _summed(sessions: tuple[SessionChains, ...]) -> CacheReport:

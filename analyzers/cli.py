@@ -292,6 +292,9 @@ def cache_command(
     as_json: AsJson = False,
     prices: Annotated[str | None, typer.Option("--prices", metavar="FILE", help="Prices of your own (TOML).")] = None,
     check: Annotated[bool, typer.Option("--check", help="Exit with 1 when a chain is broken.")] = False,
+    advise: Annotated[
+        bool, typer.Option("--advise", help="Replay every placement of up to four breakpoints: which costs least?")
+    ] = False,
     folded: Folded = False,
     claude_code: ClaudeCode = False,
 ) -> None:
@@ -299,7 +302,7 @@ def cache_command(
     from analyzers import commands_cache
 
     what = given(context, captures, folded, claude_code)
-    commands_cache.cache(what, newest, prices, as_json or context.obj.as_json, check)
+    commands_cache.cache(what, newest, prices, as_json or context.obj.as_json, check, advise)
 
 
 @app.command("prune")

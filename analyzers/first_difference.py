@@ -187,8 +187,8 @@ def _messages(a: Json, b: Json, digester: Digester) -> Place | None:
     if any(messages is not None and type(messages) is not list for messages in (a, b)):
         spot = first_spot(a, b, "messages")
         return None if spot is None else Place("messages", "messages", "message changed", *_told(a, b), spot=spot)
-    places, mine = _in_prefix(a or [])
-    others, theirs = _in_prefix(b or [])
+    mine: list[Json] = a or []
+    theirs: list[Json] = b or []
     for at, (one, other) in enumerate(zip(mine, theirs, strict=False)):
         if digester.message(one) != digester.message(other):
             break

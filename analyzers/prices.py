@@ -238,7 +238,7 @@ def price(call: Call, book: PriceBook) -> Priced | Unpriced:
         parts=low.parts,
         rules=tuple(dict.fromkeys(rules)),
         source=" and ".join(dict.fromkeys(plan.source for plan in known)),
-        loose=False,
+        loose=call.partial,
         by_model=() if all(base == model_of(name).base for base, _ in low.by_model) else low.by_model,
     )
 

@@ -1,0 +1,164 @@
+"""Where the breakpoints of a recorded session would best have been.
+
+Each way to place up to four breakpoints is replayed on the very requests that were recorded, at their times, through
+the documented rules, and priced: after the tools, after the system prompt, after the first message, after the message
+before the last of the user's, after the last block; each for five minutes or an hour, longer lives first as the API
+demands. Positions are known in characters and become tokens by each request's own ratio, so costs are estimates; what
+was recorded is replayed in the same way, so that only placements are compared. O(requests × placements).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import combinations, product
+from typing import Final
+
+from analyzers.cache_prompt import SECONDS, Mark
+from analyzers.calls import Call
+from analyzers.digests import Digest
+from analyzers.models import cache_minimum
+from analyzers.prices import PriceBook, Priced, price
+from analyzers.spent import Spent
+
+PLACES: Final = ("tools", "system", "first message", "last but one", "last block")
+"""In the order of the prefix."""
+
+MOST: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One request as far as a placement matters. ``marks``: what a breakpoint at each of ``PLACES`` would be, where the
+    request has such a place; ``actual``: its own breakpoints. ``chars``: of the whole prompt."""
+
+    n: int
+    start: float
+    begun: float
+    model: str | None
+    spent: Spent
+    chars: int
+    marks: tuple[tuple[str, Mark], ...]
+    actual: tuple[Mark, ...]
+
+
+type Placement = tuple[tuple[str, str], ...]
+"""(place, time to live) of each breakpoint, in the order of the prefix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A placement replayed. Tokens, estimated; ``usd``: of all input, None where a model has no price."""
+
+    placement: Placement
+    fresh: int
+    written: int
+    read: int
+    usd: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """``actual``: what was recorded, replayed in the same way; ``paid``: what its input really cost, by the server's
+    counters; ``best``: placements from the cheapest on, without those that cost what a simpler one does."""
+
+    requests: int
+    actual: Replayed
+    paid: Decimal | None
+    best: tuple[Replayed, ...]
+
+
+def placements() -> Iterable[Placement]:
+    """Every way to place up to four breakpoints, none first."""
+    for number in range(MOST + 1):
+        for places in combinations(PLACES, number):
+            for lives in product(("1h", "5m"), repeat=number):
+                if list(lives) == sorted(lives):  # "1h" before "5m"
+                    yield tuple(zip(places, lives, strict=True))
+
+
+def advise(requests: Sequence[Recorded], book: PriceBook, most: int = 5) -> Advice:
+    """The best placements for requests in time order, which all share one cache."""
+    found: dict[tuple[int, int, int, Decimal | None], Replayed] = {}
+    for placement in placements():
+        marks = [_placed(request, placement) for request in requests]
+        replayed = _replayed(placement, requests, marks, book)
+        found.setdefault((replayed.fresh, replayed.written, replayed.read, replayed.usd), replayed)
+    ranked = sorted(found.values(), key=lambda one: (one.usd is None, one.usd or 0, len(one.placement)))
+    actual = _replayed((), requests, [request.actual for request in requests], book)
+    paid = _cost(((request, request.spent) for request in requests), book)
+    return Advice(len(requests), actual, paid, tuple(ranked[:most]))
+
+
+def _placed(request: Recorded, placement: Placement) -> tuple[Mark, ...]:
+    lives = dict(placement)
+    seen: set[Digest] = set()
+    out: list[Mark] = []
+    for place, mark in request.marks:
+        if place in lives and mark.prefix not in seen:
+            seen.add(mark.prefix)
+            out.append(Mark(mark.path, lives[place], mark.prefix, mark.chars, mark.back))
+    return tuple(out)
+
+
+def _replayed(
+    placement: Placement, requests: Sequence[Recorded], marks: Sequence[tuple[Mark, ...]], book: PriceBook
+) -> Replayed:
+    entries: dict[Digest, tuple[float, float, float]] = {}  # lives until, time to live, can be read from
+    spent: list[Spent] = []
+    for request, placed in zip(requests, marks, strict=True):
+        spent.append(_one(request, placed, entries))
+    return Replayed(
+        placement,
+        sum(one.fresh or 0 for one in spent),
+        sum(one.written or 0 for one in spent),
+        sum(one.read or 0 for one in spent),
+        _cost(zip(requests, spent, strict=True), book),
+    )
+
+
+def _one(request: Recorded, placed: tuple[Mark, ...], entries: dict[Digest, tuple[float, float, float]]) -> Spent:
+    """What a request would have spent with these breakpoints; leaves behind what it writes and reads."""
+    total = request.spent.total_input or 0
+    minimum = cache_minimum(request.model) or 0
+    marks = [mark for mark in placed if _tokens(request, mark.chars, total) >= minimum]
+    read_chars = 0
+    for mark in marks:
+        for prefix, chars in mark.back:
+            entry = entries.get(prefix)
+            if entry is not None and entry[0] >= request.start and entry[2] <= request.start:
+                entries[prefix] = (request.start + entry[1], entry[1], entry[2])
+                read_chars = max(read_chars, chars)
+                break
+    hour = max((mark.chars for mark in marks if mark.ttl == "1h"), default=0)
+    last = max((mark.chars for mark in marks), default=0)
+    for mark in marks:
+        ttl = SECONDS[mark.ttl]
+        before = entries.get(mark.prefix)
+        if before is not None and before[0] >= request.start:
+            ttl = max(ttl, before[1])
+            entries[mark.prefix] = (request.start + ttl, ttl, before[2])
+        else:
+            entries[mark.prefix] = (request.start + ttl, ttl, request.begun)
+    read = _tokens(request, read_chars, total)
+    cached = max(_tokens(request, last, total), read)
+    for_hour = max(_tokens(request, hour, total) - read, 0)
+    return Spent(total - cached, cached - read, cached - read - for_hour, for_hour, read, 0)
+
+
+def _tokens(request: Recorded, chars: int, total: int) -> int:
+    return round(total * chars / request.chars) if request.chars else 0
+
+
+def _cost(spent: Iterable[tuple[Recorded, Spent]], book: PriceBook) -> Decimal | None:
+    """USD of the input of all; None when one of them has no price."""
+    total = Decimal(0)
+    for request, one in spent:
+        told = one._replace(output=0, thinking=0)
+        call = Call(request.start, None, None, request.model, request.model, None, None, "completed", told, told, "")
+        found = price(call, book)
+        if not isinstance(found, Priced):
+            return None
+        total += found.total
+    return total
