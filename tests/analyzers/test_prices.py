@@ -215,6 +215,7 @@ def test_h05_the_tier_is_that_of_the_whole_request_s_input(spent: Spent, expecte
     found = priced(call("claude-sonnet-4-5", spent))
     assert found.total == sum(map(Decimal, expected.split(" + ")))
     assert any("long context" in rule for rule in found.rules) == (spent.known_input > 200_000)
+    assert priced(call("claude-sonnet-4-5", spent, passes=(Pass(None, spent),))) == found
 
 
 def test_h05_haiku_s_tier_raises_every_part_with_the_output() -> None:
@@ -342,6 +343,7 @@ def test_a06_the_cache_write_of_a_hidden_pass_is_paid() -> None:
 def test_the_only_iteration_is_billed_and_not_the_top_level() -> None:
     told = usage(1, 1, iterations=[{"type": "message"} | usage(1_000_000, 0)])
     assert priced(answered(told)).total == 4
+    assert priced(answered(told | {"speed": "fast"})).total == 8
 
 
 def test_a08_each_pass_costs_what_its_own_model_does() -> None:
