@@ -128,7 +128,7 @@ def log_calls(sources: Sources, problems: list[Problem]) -> LogCalls:
     totals: dict[str, Spent] = {}
     if not sources.files:
         return LogCalls((), (), 0, totals)
-    from analyzers.readers.claude_usage import scan
+    from analyzers.readers.claude_scan import scan
 
     size = sources.size()
     logs = (sources.path_of(file) for file in sources.files if _is_log(sources, file))

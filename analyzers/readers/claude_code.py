@@ -17,7 +17,7 @@ from typing import Any
 from analyzers.exchange import Exchange, Logged, Request, Response
 from analyzers.readers.claude_records import LoggedCall, SessionRecords
 from analyzers.readers.claude_requests import Rebuilt
-from analyzers.readers.claude_usage import is_placeholder, seconds, visible_chars, word
+from analyzers.readers.claude_values import is_placeholder, seconds, visible_chars, word
 from analyzers.readers.lines import Lines
 from analyzers.readers.source import Source
 from analyzers.readers.wired import unfolded

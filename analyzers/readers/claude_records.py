@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from analyzers.readers.claude_requests import RequestLog, hash_of
-from analyzers.readers.claude_usage import SYNTHETIC, word
+from analyzers.readers.claude_values import SYNTHETIC, word
 from analyzers.wire.jsontext import Json
 from analyzers.wire.usage import count
 

@@ -33,7 +33,7 @@ from session_logs import (
 from typer.testing import CliRunner
 
 from analyzers.cli import app
-from analyzers.readers import claude_usage
+from analyzers.readers import claude_scan, claude_usage
 from analyzers.wire.jsontext import dump
 from analyzers.wire.moment import timestamp
 
@@ -665,7 +665,7 @@ def test_d07_records_that_tell_of_no_call_do_not_matter_however_large_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(claude_usage, "LINE_LIMIT", 400_000)
-    monkeypatch.setattr(claude_usage, "SEGMENT", 1_000_000)
+    monkeypatch.setattr(claude_scan, "SEGMENT", 1_000_000)
     rows: list[Row] = []
     for n in range(20):
         large = bookkeeping("progress", data={"type": "bash_progress", "output": "x" * 200_000})

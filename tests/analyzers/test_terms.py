@@ -9,7 +9,8 @@ import pytest
 from session_logs import assistant, log, usage
 
 from analyzers.calls import Call, merged
-from analyzers.readers.claude_usage import scan
+from analyzers.readers import claude_scan
+from analyzers.readers.claude_scan import scan
 from analyzers.spent import Spent
 from analyzers.terms import Conditions, Pass, Recorded, Terms, counts_apart, passes_of, terms_of
 from analyzers.wire.usage import Usage
@@ -52,7 +53,8 @@ def test_terms_are_the_same_from_a_log_as_from_the_wire(tmp_path: Path, told: An
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_nothing_is_lost_between_processes(tmp_path: Path, processes: int) -> None:
+def test_nothing_is_lost_between_processes(tmp_path: Path, processes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claude_scan, "START", "spawn")  # the test runner has threads
     rows = (
         assistant("m1", usage(speed="fast", server_tool_use={"web_search_requests": 2})),
         assistant("m2", usage(6, 7, iterations=PASSES), requestedModel="claude-opus-5-5"),

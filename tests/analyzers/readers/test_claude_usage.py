@@ -38,9 +38,11 @@ from session_logs import (
 
 from analyzers.calls import Call, merged
 from analyzers.exchange_calls import calls_of
-from analyzers.readers import claude_usage
+from analyzers.readers import claude_scan, claude_usage
 from analyzers.readers.claude_code import read_session
-from analyzers.readers.claude_usage import is_placeholder, read_segment, scan, segments
+from analyzers.readers.claude_scan import scan, segments
+from analyzers.readers.claude_usage import read_segment
+from analyzers.readers.claude_values import is_placeholder
 from analyzers.readers.source import Source
 from analyzers.spent import Spent
 
@@ -507,7 +509,7 @@ def test_a_file_cut_at_any_byte_gives_the_same_calls(tmp_path: Path, monkeypatch
     assert len(whole) == 4
     for cut in range(1, size):
         parts = [claude_usage.Segment(str(place), 0, cut), claude_usage.Segment(str(place), cut, size)]
-        monkeypatch.setattr(claude_usage, "segments", lambda files, parts=parts: parts)
+        monkeypatch.setattr(claude_scan, "segments", lambda files, parts=parts: parts)
         found = list(scan([], 0))
         calls = merged(call for part in found for call in part.calls)
         assert told(calls) == whole, cut
@@ -519,7 +521,7 @@ def test_a_file_cut_at_any_byte_gives_the_same_calls(tmp_path: Path, monkeypatch
 def test_segments_of_any_size_give_the_same_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     place = written(tmp_path, lines(*small_rows()))
     whole = told(fast(place)[0])
-    monkeypatch.setattr(claude_usage, "SEGMENT", size)
+    monkeypatch.setattr(claude_scan, "SEGMENT", size)
     parts = list(segments([str(place)]))
     assert [parts[0].start, parts[-1].end] == [0, place.stat().st_size]
     assert all(a.end == b.start for a, b in pairwise(parts))
@@ -550,8 +552,8 @@ def test_runs_are_calls_within_a_second(tmp_path: Path, times: tuple[float, ...]
 
 
 def test_several_processes_give_what_one_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claude_usage, "SEGMENT", 700)
-    monkeypatch.setattr(claude_usage, "START", "spawn")  # the test runner has threads
+    monkeypatch.setattr(claude_scan, "SEGMENT", 700)
+    monkeypatch.setattr(claude_scan, "START", "spawn")  # the test runner has threads
     passes = [usage() | {"type": "message"}]
     odd = [assistant("odd", usage(10**29, 3)), assistant("p", usage(1, 2, iterations=passes))]
     one = written(tmp_path, lines(*small_rows(), *odd, cost_state(inputTokens=3), b"torn\n", synthetic()))
