@@ -175,6 +175,7 @@ def _sentences(words: int) -> str:
 def events(whole: dict[str, Any], delta_usage: dict[str, Any] | None = None) -> Iterator[dict[str, Any]]:
     """The events of a streamed answer. Output tokens at the start are a stand-in, as on the real wire."""
     start = {**whole, "content": [], "stop_reason": None, "usage": {**whole["usage"], "output_tokens": 1}}
+    edits = {name: start.pop(name) for name in ("context_management",) if name in start}  # told at the end
     yield {"type": "message_start", "message": start}
     for index, block in enumerate(whole["content"]):
         first, deltas = _opening(block)
@@ -186,7 +187,7 @@ def events(whole: dict[str, Any], delta_usage: dict[str, Any] | None = None) -> 
         yield {"type": "content_block_stop", "index": index}
     usage = {key: count for key, count in whole["usage"].items() if key.endswith("_tokens")}
     stop = {"stop_reason": whole["stop_reason"], "stop_sequence": whole["stop_sequence"]}
-    yield {"type": "message_delta", "delta": stop, "usage": delta_usage or usage}
+    yield {"type": "message_delta", "delta": stop, "usage": delta_usage or usage, **edits}
     yield {"type": "message_stop"}
 
 

@@ -24,6 +24,7 @@ from typing import Any
 
 from addon import stub_answers as answers
 from addon.stub_cache import Plan, PromptCache, Refused, Usage, count
+from addon.stub_edits import edited
 from addon.stub_http import BUFFER, Answer, Exchange, Malformed, Request, head, read_request
 from addon.stub_wish import BadWish, Wish, wish
 
@@ -241,7 +242,8 @@ class StubApi:
         model = answers.served(str(body["model"]))
         if status := answers.error_of_model(model):
             raise _Failure(status)
-        plan = self._cache.plan(body, model, self._clock())
+        seen, edits = edited(body)
+        plan = self._cache.plan(seen, model, self._clock())
         limit = wanted.limit or answers.context_tokens(model)
         if plan.usage.total > limit:
             raise _Failure(400, f"prompt is too long: {plan.usage.total} tokens > {limit} maximum")
@@ -251,6 +253,8 @@ class StubApi:
             blocks, model=model, body=raw, ordinal=self._ordinal, max_tokens=int(body["max_tokens"]), counters=counters
         )
         whole["usage"].update(wanted.usage or {})
+        if edits:
+            whole["context_management"] = {"applied_edits": edits}
         return whole, plan
 
     # ------------------------------------------------------------------------------------------ batches

@@ -8,7 +8,8 @@ cost is one pass over the request.
 The rules are those of the vendor's prompt caching page: entries are written at breakpoints only, at most four of them,
 one hour before five minutes; a read takes the longest earlier prefix and renews it from the start of the request; a
 prefix below the model's minimum is passed over in silence; an entry can be read once the answer that wrote it has
-begun. Not modelled: eviction, images, citations.
+begun; images and citations lose the messages or the system prompt when they come or go. Not modelled: eviction, the
+server's search tools.
 """
 
 import hashlib
@@ -39,6 +40,9 @@ _MINIMUM = (
     ("claude-opus-4", 1024),
 )
 _SMALLEST_MINIMUM = 512
+
+# Models that drop the thinking of earlier turns when the user says something new.
+_FORGETFUL = ("claude-haiku-4-5", "claude-sonnet-4-5", "claude-opus-4-1")
 
 
 class Refused(ValueError):
@@ -184,10 +188,23 @@ def _blocks(request: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]
         if at == 0 and str(block.get("text", "")).startswith("x-anthropic-billing-header:"):
             continue  # changes with every request; the API does not count it as part of the prompt
         yield "system", "", block
-    for message in request.get("messages") or ():
-        if isinstance(message, dict):
-            for block in _content(message.get("content")):
+    messages = [message for message in request.get("messages") or () if isinstance(message, dict)]
+    forgotten = _forgotten(messages) if str(request.get("model", "")).startswith(_FORGETFUL) else 0
+    for at, message in enumerate(messages):
+        for block in _content(message.get("content")):
+            if at >= forgotten or block.get("type") not in ("thinking", "redacted_thinking"):
                 yield "messages", str(message.get("role")), block
+
+
+def _forgotten(messages: list[dict[str, Any]]) -> int:
+    """The place of the user's last words that are no result of a tool; thinking before them is dropped."""
+    said = [
+        at
+        for at, message in enumerate(messages)
+        if message.get("role") == "user"
+        and all(block.get("type") != "tool_result" for block in _content(message.get("content")))
+    ]
+    return max(said, default=0)
 
 
 def _content(content: Any) -> list[dict[str, Any]]:
@@ -199,7 +216,14 @@ def _content(content: Any) -> list[dict[str, Any]]:
 def _settings(request: dict[str, Any], section: str) -> bytes:
     """The settings whose change loses the cache from this section on."""
     names = {"tools": (), "system": ("speed",), "messages": ("tool_choice", "thinking", "output_config")}[section]
-    return _canonical({name: request.get(name) for name in names})
+    settings = {name: request.get(name) for name in names}
+    blocks = [block for where, _, block in _blocks(request) if where == "messages"]
+    if section == "system":
+        settings["citations"] = any((block.get("citations") or {}).get("enabled") for block in blocks)
+    elif section == "messages":
+        inner = [part for block in blocks for part in _content(block.get("content"))]
+        settings["images"] = any(block.get("type") == "image" for block in [*blocks, *inner])
+    return _canonical(settings)
 
 
 def _breakpoints(request: dict[str, Any], blocks: list[dict[str, Any]]) -> list[float | None]:

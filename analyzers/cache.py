@@ -8,23 +8,23 @@ cannot be known is ``unknown``; what should not have happened by any rule is ``u
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Literal
 
 from analyzers.cache_model import Prediction
-from analyzers.cache_prompt import SECONDS, CachedPrompt
+from analyzers.cache_prompt import SECONDS, CachedPrompt, Spotted
 from analyzers.first_difference import Place
 from analyzers.lineage import Thread, Turn
 from analyzers.models import cache_minimum, model_of
-from analyzers.spent import Spent
+from analyzers.spent import NOTHING, Spent
 
 type Cause = Literal[
     "model", "tools_added", "tools_removed", "tools_reordered", "tools_changed", "system", "billing_header",
-    "message_rewritten", "images", "tool_choice", "thinking", "effort", "speed", "settings", "context_editing",
-    "compaction", "cleared", "expired", "below_minimum", "look_back", "no_breakpoint", "concurrent",
-    "written_elsewhere", "unexplained", "unknown",
+    "message_rewritten", "images", "citations", "tool_choice", "thinking", "thinking_stripped", "effort", "speed",
+    "settings", "context_editing", "compaction", "cleared", "expired", "below_minimum", "look_back", "no_breakpoint",
+    "breakpoint_moved", "ttl", "concurrent", "written_elsewhere", "unexplained", "unknown",
 ]  # fmt: skip
 
 CAUSES: Final[dict[str, str]] = {
@@ -37,8 +37,10 @@ CAUSES: Final[dict[str, str]] = {
     "billing_header": "the client's billing line changes, and this host does not ignore it",
     "message_rewritten": "an earlier message was changed",
     "images": "images appeared or went",
+    "citations": "citations were switched on or off",
     "tool_choice": "tool_choice changed",
     "thinking": "the thinking settings changed",
+    "thinking_stripped": "this model forgets earlier thinking with the user's next words",
     "effort": "the effort, or the form asked for, changed",
     "speed": "the speed changed",
     "settings": "another setting changed",
@@ -49,10 +51,12 @@ CAUSES: Final[dict[str, str]] = {
     "below_minimum": "the prefix is below what this model caches",
     "look_back": "the last breakpoint was more than 20 positions back",
     "no_breakpoint": "the request has no breakpoint",
+    "breakpoint_moved": "the last breakpoint stands before the end of what was cached",
+    "ttl": "a breakpoint asks for another time to live",
     "concurrent": "sent before the first answer had begun",
     "written_elsewhere": "more was there than this thread had written",
     "unexplained": "nothing changed: evicted, or answered elsewhere",
-    "unknown": "unknown: the prompts were not recorded",
+    "unknown": "unknown: not enough of the prompts was recorded",
 }
 
 
@@ -60,8 +64,10 @@ CAUSES: Final[dict[str, str]] = {
 class Seen:
     """What of one exchange the cache is judged by. Times in seconds since the epoch. ``edited``: the answer tells of
     edits that the server applied; ``verdict``: the server's own diagnosis of a miss, None when it gave none.
-    ``rounds``: its counters are of several passes, so they are no state of the cache. ``billing``: digest of the
-    client's billing line; ``first_party``: the vendor's own API was asked, which ignores that line."""
+    ``rounds``: its counters are of several passes, so they are no state of the cache; ``billed``: all passes together.
+    ``lives``: the times to live of what it wrote, by its usage; none when that does not say. ``billing``: digest of
+    the client's billing line; ``billing_folded``: that line was folded into one with the text after it;
+    ``first_party``: the vendor's own API was asked, which ignores that line."""
 
     n: int
     start: float | None
@@ -73,15 +79,28 @@ class Seen:
     verdict: str | None = None
     verdict_tokens: int | None = None
     rounds: bool = False
+    billed: Spent = NOTHING
+    lives: tuple[str, ...] = ()
     billing: bytes | None = None
+    billing_folded: bool = False
     first_party: bool = True
+
+    @property
+    def ttl_mismatch(self) -> tuple[str, str] | None:
+        """The times to live that were asked for, and those that were given, where one was given that was not asked
+        for. A server's own tools write for five minutes unasked: nothing is said of such calls."""
+        asked = sorted({mark.ttl for mark in self.prompt.marks}) if self.prompt is not None else []
+        if not asked or self.rounds or set(self.lives) <= set(asked):
+            return None
+        return "/".join(asked), "/".join(self.lives)
 
 
 @dataclass(frozen=True, slots=True)
 class CacheRow:
     """One request of a chain. ``holds`` None: the first of its thread, or a counter is unknown. ``expected``: what the
     law says it reads; ``again``: tokens that were written although they had been in the cache; ``place``: where its
-    prompt parts from the one it should have continued. ``gap``: seconds since the start of that one."""
+    prompt parts from the one it should have continued. ``gap``: seconds since the start of that one; ``ttl``: how long
+    that one's prefix lives. ``cause``: also of what is no break (below the minimum, sent at once, cleared)."""
 
     seen: Seen
     follows: int | None
@@ -96,8 +115,8 @@ class CacheRow:
 
     @property
     def broken(self) -> bool:
-        """Whether less was read than was there."""
-        return self.holds is False and self.cause != "written_elsewhere"
+        """Whether less was read than was there. It was not there yet for a request that was sent at once."""
+        return self.holds is False and self.cause not in ("written_elsewhere", "concurrent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +156,12 @@ def chain(
 ) -> Chain:
     """The rows of a thread. ``seen``: of all exchanges by number from 1; ``places``: where compared prompts part, None
     where the later one continues the earlier."""
-    rows = [_first(seen[thread.turns[0].n - 1], predictions)]
+    rows = [_first(thread.turns[0], seen[thread.turns[0].n - 1], predictions)]
+    ttl: str | None = None
     for before, turn in _pairs(thread):
-        rows.append(_row(turn, _before(before, turn, seen), seen[turn.n - 1], places, predictions))
+        earlier = _before(before, turn, seen)
+        ttl = _ttl(earlier, ttl)
+        rows.append(_row(turn, earlier, seen[turn.n - 1], places, predictions, ttl))
     return Chain(thread.session, thread.agent, thread.forked_from, tuple(rows))
 
 
@@ -154,8 +176,14 @@ def _pairs(thread: Thread) -> list[tuple[Turn, Turn]]:
     return list(pairwise(thread.turns))
 
 
-def _first(seen: Seen, predictions: dict[int, Prediction]) -> CacheRow:
-    return CacheRow(seen, None, None, None, None, 0, None, None, None, predictions.get(seen.n))
+def _first(turn: Turn, seen: Seen, predictions: dict[int, Prediction]) -> CacheRow:
+    predicted = predictions.get(seen.n)
+    cause: Cause | None = "cleared" if turn.step == "cleared" else None
+    if _not_cacheable(seen):
+        cause = "below_minimum"
+    elif predicted is not None and predicted.why == "concurrent" and (predicted.read or 0) == seen.spent.read:
+        cause = "concurrent"
+    return CacheRow(seen, None, None, None, cause, 0, None, None, None, predicted)
 
 
 def _row(
@@ -164,24 +192,28 @@ def _row(
     seen: Seen,
     places: dict[tuple[int, int], Place | None],
     predictions: dict[int, Prediction],
+    ttl: str | None,
 ) -> CacheRow:
     holds, expected = law(before.spent, seen.spent)
     if before.rounds:  # the counters of several passes: no state of the cache
         holds, expected = None, None
     gap = None if before.start is None or seen.start is None else seen.start - before.start
-    predicted = predictions.get(seen.n)
-    cause: Cause | None = None
+    cause: Cause | None = "below_minimum" if _not_cacheable(seen) else None
     again = 0
-    pair = (before.n, seen.n)
-    place = places.get(pair)
+    place = places.get((before.n, seen.n))
     if holds is False and expected is not None and seen.spent.read is not None:
         if seen.spent.read > expected:
             cause = "written_elsewhere"
         else:
-            cause = cause_of(turn, before, seen, place, pair in places, gap, predicted)
-            if cause not in ("compaction", "cleared", "context_editing"):  # what is written then is new
+            compared = (before.n, seen.n) in places
+            cause, place = cause_of(turn, before, seen, place, compared, gap, ttl, predictions.get(seen.n))
+            if cause not in _NOT_AGAIN:
                 again = min(expected - seen.spent.read, seen.spent.written or 0)
-    return CacheRow(seen, before.n, holds, expected, cause, again, gap, _ttl(before), place, predicted)
+    return CacheRow(seen, before.n, holds, expected, cause, again, gap, ttl, place, predictions.get(seen.n))
+
+
+_NOT_AGAIN: Final = ("compaction", "cleared", "context_editing", "concurrent")
+"""Causes after which what is written was not in the cache before."""
 
 
 def cause_of(
@@ -191,50 +223,94 @@ def cause_of(
     place: Place | None,
     compared: bool,
     gap: float | None,
+    ttl: str | None,
+    predicted: Prediction | None,
+) -> tuple[Cause, Place | None]:
+    """Why a request read less than the one before it had left in the cache, and where its prompt parts from that.
+    ``ttl``: how long that lives."""
+    if turn.step in ("compacted", "cleared"):
+        return ("compaction" if turn.step == "compacted" else "cleared"), place
+    if before.model and seen.model and model_of(before.model).base != model_of(seen.model).base:
+        return "model", place
+    known = compared and before.prompt is not None and seen.prompt is not None
+    if place is not None and place.field == "system" and before.billing_folded and seen.billing_folded:
+        return ("unknown" if seen.first_party or seen.spent.read else "billing_header"), place
+    if place is not None and place.field != "messages":
+        return _cause_of_place(place), place
+    if seen.edited:
+        return "context_editing", place
+    if before.prompt is None or seen.prompt is None or not known:
+        return ("expired" if _outlived(gap, ttl) else "unknown"), place
+    thought = before.prompt.thought
+    if thought is not None and (place is None or seen.prompt.thought is None) and thought != seen.prompt.thought:
+        return "thinking_stripped", Place("messages", thought.path, "thinking removed", thought.chars, None)
+    for cause, one, other in _CAME_OR_WENT:
+        if (one(before.prompt) is None) != (one(seen.prompt) is None):
+            return cause, _came_or_went(other, one(before.prompt), one(seen.prompt))
+    if place is not None:
+        return _cause_of_place(place), place
+    return _unchanged(before, seen, before.prompt, seen.prompt, gap, ttl, predicted), None
+
+
+_CAME_OR_WENT: Final[tuple[tuple[Cause, Callable[[CachedPrompt], Spotted | None], str], ...]] = (
+    ("citations", lambda prompt: prompt.cited, "citations"),
+    ("images", lambda prompt: prompt.image, "image"),
+)
+"""What counts before the messages wherever it stands in them (documentation of prompt caching)."""
+
+
+def _came_or_went(what: str, before: Spotted | None, now: Spotted | None) -> Place:
+    shown = now or before
+    change = f"{what} appeared" if now is not None else f"{what} removed"
+    path = shown.path if shown is not None else "messages"
+    return Place("messages", path, change, before and before.chars, now and now.chars)
+
+
+def _outlived(gap: float | None, ttl: str | None) -> bool:
+    """Whether an entry has expired; where its time to live is not known, whether it has by the longest."""
+    return gap is not None and gap > SECONDS[ttl or "1h"]
+
+
+def _not_cacheable(seen: Seen) -> bool:
+    """Whether a request has breakpoints, but fewer tokens than its model caches."""
+    minimum, spent = cache_minimum(seen.model), seen.spent
+    if minimum is None or seen.prompt is None or not seen.prompt.marks or spent.read or spent.written:
+        return False
+    return spent.total_input is not None and spent.total_input < minimum
+
+
+def _unchanged(
+    before: Seen,
+    seen: Seen,
+    one: CachedPrompt,
+    other: CachedPrompt,
+    gap: float | None,
+    ttl: str | None,
     predicted: Prediction | None,
 ) -> Cause:
-    """Why a request read less than the one before it had left in the cache."""
-    if turn.step in ("compacted", "cleared"):
-        return "compaction" if turn.step == "compacted" else "cleared"
-    if before.model and seen.model and model_of(before.model).base != model_of(seen.model).base:
-        return "model"
-    if seen.edited:
-        return "context_editing"
-    if not compared or before.prompt is None or seen.prompt is None:
-        ttl = SECONDS[_ttl(before) or "5m"]
-        return "expired" if gap is not None and gap > ttl else "unknown"
-    if place is not None:
-        return _cause_of_place(place)
-    if before.prompt.images != seen.prompt.images:
-        return "images"
-    return _unchanged(before, seen, gap, predicted)
-
-
-def _unchanged(before: Seen, seen: Seen, gap: float | None, predicted: Prediction | None) -> Cause:
     """The later prompt continues the earlier one, and yet it was not read."""
-    if not (seen.prompt and seen.prompt.marks):
+    if not other.marks:
         return "no_breakpoint"
-    minimum = cache_minimum(seen.model)
-    total = seen.spent.total_input
-    if minimum is not None and total is not None and total < minimum:
+    if _not_cacheable(seen):
         return "below_minimum"
     if predicted is not None and predicted.why is not None and (predicted.read or 0) <= (seen.spent.read or 0):
         return "expired" if predicted.why == "expired" else "concurrent"
     if before.begun is not None and seen.start is not None and before.begun > seen.start:
         return "concurrent"
-    if gap is not None and gap > SECONDS[_ttl(before) or "5m"]:
+    if _outlived(gap, ttl or "5m"):
         return "expired"
-    if before.prompt and before.prompt.marks and _too_far(before.prompt, seen.prompt):
-        return "look_back"
+    if one.marks and not any(prefix == one.marks[-1].prefix for mark in other.marks for prefix, _ in mark.back):
+        return "breakpoint_moved" if other.marks[-1].chars < one.marks[-1].chars else "look_back"
     if not seen.first_party and not seen.spent.read and before.billing != seen.billing:
         return "billing_header"
+    lives = {mark.prefix: mark.ttl for mark in one.marks}
+    if any(lives.get(mark.prefix, mark.ttl) != mark.ttl for mark in other.marks) or _lives(one) != _lives(other):
+        return "ttl"
     return "unexplained"
 
 
-def _too_far(before: CachedPrompt, prompt: CachedPrompt) -> bool:
-    """Whether none of the earlier request's breakpoints lies within the look-back of a later one's."""
-    written = {mark.prefix for mark in before.marks}
-    return not any(prefix in written for mark in prompt.marks for prefix, _ in mark.back)
+def _lives(prompt: CachedPrompt) -> set[str]:
+    return {mark.ttl for mark in prompt.marks}
 
 
 _SETTINGS: Final[dict[str, Cause]] = {
@@ -261,11 +337,10 @@ def _cause_of_place(place: Place) -> Cause:
     return "message_rewritten" if place.field == "messages" else "settings"
 
 
-def _ttl(seen: Seen) -> str | None:
-    """How long what a request wrote, or read again, lives: by its usage, else by its breakpoints."""
-    if seen.spent.written_1h:
-        return "1h"
-    if seen.spent.written_5m:
-        return "5m"
+def _ttl(seen: Seen, before: str | None) -> str | None:
+    """How long the prefix of a request lives: by what its usage says it wrote, else as before, else by what its last
+    breakpoint asks for. With both, the end of the prefix is what lives the shorter time: 1h breakpoints come first."""
+    if seen.lives:
+        return "5m" if "5m" in seen.lives else "1h"
     marks = seen.prompt.marks if seen.prompt is not None else ()
-    return marks[-1].ttl if marks else None
+    return before or (marks[-1].ttl if marks else None)

@@ -4,45 +4,64 @@ The documented rules: an entry is written at each breakpoint and lives from the 
 read it; it can be read once the answer that wrote it has begun; a breakpoint looks back over twenty positions; a prefix
 below the model's minimum is not cached; what lies before the last 1h breakpoint is written for an hour, the rest for
 five minutes. Positions are known in characters; in tokens only where a server counted them: at the last breakpoint of
-every answered request (read + written). Between such places tokens are estimated by characters, and said to be.
+every answered request (read + written), at its last 1h breakpoint (read + written for an hour), and where a read ended.
+Between such places tokens are estimated by characters, and said to be.
 
 The model runs beside the recording: it is asked before each request, then told what the server did, so that one
-surprise does not spoil all that follows. Pure; O(breakpoints × twenty) a request, and one entry for each breakpoint.
+surprise does not spoil all that follows. Entries that nobody recorded are not known to it. Pure; O(breakpoints ×
+twenty) a request, and one entry for each breakpoint.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from analyzers.cache_prompt import SECONDS, CachedPrompt, Mark
 from analyzers.digests import Digest
 from analyzers.models import cache_minimum
-from analyzers.spent import Spent
+from analyzers.spent import NOTHING, Spent
+
+CLOCKS: Final = 1.0
+"""Seconds by which what the recorder saw and what the server saw may lie apart."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A cached prefix. ``since``: start of the request that wrote or last read it; ``begun``: when the answer that
-    wrote it began; ``tokens``: of the prefix, None as long as no server counted it; ``writer``: number of that
-    request."""
+    """A cached prefix. ``since``: start of the request that wrote or last read it; ``least`` and ``ttl``: seconds that
+    it lives at least and at most; ``begun``: when the answer that wrote it began, None when that is not known;
+    ``tokens``: of the prefix, None as long as no server counted it; ``writer``: number of that request."""
 
     since: float
+    least: float
     ttl: float
-    begun: float
+    begun: float | None
     tokens: int | None
     chars: int
     writer: int
 
     def alive(self, start: float) -> bool:
-        return start - self.since <= self.ttl
+        return start - self.since < self.ttl
+
+    def readable(self, start: float) -> bool:
+        return self.alive(start) and (self.begun is None or self.begun <= start)
+
+    def sure(self, start: float) -> bool:
+        """Whether the clocks leave no doubt of what ``readable`` says."""
+        age = start - self.since
+        if age > self.ttl + CLOCKS:
+            return True
+        begin = self.begun is not None and (self.begun <= start or self.begun > start + CLOCKS)
+        return begin and age < self.least - CLOCKS
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
     """What a request should read and write, in tokens; None where the model cannot know. ``exact`` False: a position
-    was estimated by its characters. ``entry``: what it reads, and ``mark``: the breakpoint that finds it. ``missed``:
-    an entry that would have been read, but for ``why``: it had expired, or its answer had not begun."""
+    was estimated by its characters, or it depends on a moment that is not known well enough. ``entry``: what it reads,
+    and ``mark``: the breakpoint that finds it. ``missed``: an entry that would have been read, but for ``why``: it had
+    expired, or its answer had not begun."""
 
     read: int | None
     written: int | None
@@ -58,16 +77,29 @@ class Prediction:
 @dataclass(frozen=True, slots=True)
 class Asked:
     """One request as the model sees it. Times in seconds since the epoch; ``begun`` None: the answer's begin is not
-    known."""
+    known. ``odd``: its counters are no positions in this prompt (several passes, edits by the server)."""
 
     n: int
     start: float
     begun: float | None
     model: str | None
     prompt: CachedPrompt
+    odd: bool = False
 
 
 NOTHING_CACHED: Final = Prediction(0, 0, 0, 0)
+
+
+@dataclass(slots=True)
+class _Found:
+    """What a look back finds. ``doubt``: characters of the longest entry of which it is not sure whether it can be
+    read."""
+
+    entry: Entry | None = None
+    mark: Mark | None = None
+    missed: Entry | None = None
+    why: str | None = None
+    doubt: int = -1
 
 
 @dataclass(slots=True)
@@ -79,120 +111,160 @@ class CacheModel:
     def predict(self, asked: Asked, counted: Spent) -> Prediction:
         """What the request reads and writes. ``counted``: what the server counted of it; only its whole input and its
         uncached part are used, which no model of the cache can know."""
-        marks = self._cacheable(asked, counted)
-        if not marks:
+        marks = asked.prompt.marks
+        if not marks or _is_below(asked.model, counted.total_input):
             return NOTHING_CACHED
-        entry, mark, missed, why = self._found(asked, marks)
+        found = self._found(asked, counted)
         cached = cached_tokens(counted)
-        read = 0 if entry is None else entry.tokens
-        exact = entry is None or entry.tokens is not None
-        if entry is not None and read is None and cached is not None and asked.prompt.marks[-1].chars:
-            read = round(cached * entry.chars / asked.prompt.marks[-1].chars)
+        read = 0 if found.entry is None else found.entry.tokens
+        exact = read is not None and found.doubt <= (found.entry.chars if found.entry is not None else -1)
+        if found.entry is not None and read is None:
+            read = _estimated(found.entry.chars, asked, counted)
         written = None if read is None or cached is None else max(cached - read, 0)
-        hour, split_exact = self._for_an_hour(asked, marks, cached, read, written)
+        hour, split_exact = self._for_an_hour(asked, counted, found, read, written)
         five = None if hour is None or written is None else written - hour
-        return Prediction(read, written, five, hour, exact and split_exact, entry, mark, missed, why)
+        exact = exact and split_exact and not asked.odd
+        return Prediction(read, written, five, hour, exact, found.entry, found.mark, found.missed, found.why)
 
-    def _cacheable(self, asked: Asked, counted: Spent) -> list[Mark]:
-        """The breakpoints above the model's minimum."""
-        minimum = cache_minimum(asked.model)
-        cached = cached_tokens(counted)
-        total = counted.total_input
-        out = []
-        for mark in asked.prompt.marks:
-            known = self.entries.get(mark.prefix)
-            tokens = known.tokens if known is not None else None
-            if tokens is None:
-                basis = cached if cached else total
-                whole = asked.prompt.marks[-1].chars if cached else asked.prompt.chars
-                tokens = round(basis * mark.chars / whole) if basis is not None and whole else None
-            if minimum is None or tokens is None or tokens >= minimum:
-                out.append(mark)
-        return out
+    def _back(self, mark: Mark) -> Iterator[tuple[Digest, Entry]]:
+        """The entries that a breakpoint comes upon, the longest first, with their characters in this very prompt: what
+        is written differently and means the same has other lengths."""
+        for prefix, chars in mark.back:
+            if (entry := self.entries.get(prefix)) is not None:
+                yield prefix, entry if entry.chars == chars else replace(entry, chars=chars)
 
-    def _found(self, asked: Asked, marks: list[Mark]) -> tuple[Entry | None, Mark | None, Entry | None, str | None]:
+    def _found(self, asked: Asked, counted: Spent) -> _Found:
         """The longest entry that a breakpoint finds; and the longest that it found and could not use, with why."""
-        best: tuple[Entry, Mark] | None = None
-        missed: tuple[Entry, str] | None = None
-        for mark in marks:
-            for prefix, chars in mark.back:
-                entry = self.entries.get(prefix)
-                if entry is None:
+        found = _Found()
+        for mark in asked.prompt.marks:
+            for _, entry in self._back(mark):
+                small = entry.tokens is None and _is_below(asked.model, _estimated(entry.chars, asked, counted))
+                if small or entry.tokens is None or not entry.sure(asked.start):
+                    found.doubt = max(found.doubt, entry.chars + (entry.tokens is None))
+                if small:
                     continue
-                if not entry.alive(asked.start) or entry.begun > asked.start:
-                    why = "expired" if not entry.alive(asked.start) else "concurrent"
-                    if missed is None or chars > missed[0].chars:
-                        missed = entry, why
-                    continue
-                if best is None or entry.chars > best[0].chars:
-                    best = entry, mark
-                break
-        if best is None:
-            return None, None, *(missed or (None, None))
-        if missed is not None and missed[0].chars > best[0].chars:
-            return *best, *missed
-        return *best, None, None
+                if entry.readable(asked.start):
+                    if found.entry is None or entry.chars > found.entry.chars:
+                        found.entry, found.mark = entry, mark
+                    break
+                if found.missed is None or entry.chars > found.missed.chars:
+                    found.missed, found.why = entry, "concurrent" if entry.alive(asked.start) else "expired"
+        if found.entry is not None and found.missed is not None and found.missed.chars <= found.entry.chars:
+            found.missed = found.why = None
+        if found.entry is not None and not found.entry.sure(asked.start):
+            found.doubt = max(found.doubt, found.entry.chars + 1)
+        return found
 
     def _for_an_hour(
-        self, asked: Asked, marks: list[Mark], cached: int | None, read: int | None, written: int | None
+        self, asked: Asked, counted: Spent, found: _Found, read: int | None, written: int | None
     ) -> tuple[int | None, bool]:
         """How much of the write lives an hour, and whether that is exact: up to the last 1h breakpoint."""
-        hourly = [mark for mark in marks if mark.ttl == "1h"]
-        if not hourly:
+        last = _last_hour(asked.prompt)
+        if last is None or written == 0 or (found.entry is not None and found.entry.chars >= last.chars):
             return 0, True
-        if hourly[-1] is marks[-1]:
+        if last is asked.prompt.marks[-1]:
             return written, True
-        if cached is None or read is None or written is None:
+        if read is None or written is None:
             return None, False
-        known = self.entries.get(hourly[-1].prefix)
-        exact = known is not None and known.tokens is not None
-        place = known.tokens if known is not None and known.tokens is not None else None
+        known = self.entries.get(last.prefix)
+        place = known.tokens if known is not None else None
+        exact = place is not None
         if place is None:
-            place = round(cached * hourly[-1].chars / marks[-1].chars) if marks[-1].chars else 0
+            place = _estimated(last.chars, asked, counted) or 0
+            place = 0 if _is_below(asked.model, place) else place
         return min(max(place - read, 0), written), exact
 
     def told(self, asked: Asked, counted: Spent) -> None:
         """The request was answered: its breakpoints are entries now, and what the server read lives on."""
-        marks = self._cacheable(asked, counted)
+        if asked.odd:
+            counted = NOTHING
+        marks = asked.prompt.marks
         cached = cached_tokens(counted)
-        if not marks or (cached == 0 and counted.read is not None):
+        if not marks or cached == 0 or _is_below(asked.model, counted.total_input):
             return
-        begun = asked.begun if asked.begun is not None else asked.start
+        self._learn(asked, counted)
         read = counted.read or 0
         for mark in marks:
-            for prefix, _ in mark.back:
-                entry = self.entries.get(prefix)
-                if entry is not None and entry.alive(asked.start) and (entry.tokens or 0) <= read and read:
-                    self.entries[prefix] = replace(entry, since=asked.start)
+            for prefix, entry in self._back(mark):
+                if read and entry.readable(asked.start) and (entry.tokens or 0) <= read:
+                    self.entries[prefix] = replace(entry, since=max(entry.since, asked.start))
                     break
         for mark in marks:
-            before = self.entries.get(mark.prefix)
-            tokens = cached if mark is marks[-1] else before.tokens if before is not None else None
-            if before is not None and before.alive(asked.start) and before.begun <= asked.start:
-                ttl = max(before.ttl, SECONDS[mark.ttl])
-                self.entries[mark.prefix] = replace(before, since=asked.start, ttl=ttl, tokens=tokens or before.tokens)
-            else:
-                self.entries[mark.prefix] = Entry(asked.start, SECONDS[mark.ttl], begun, tokens, mark.chars, asked.n)
-        self._learn(asked, counted)
+            self._write(mark, asked, counted)
+
+    def _write(self, mark: Mark, asked: Asked, counted: Spent) -> None:
+        """An entry at a breakpoint: the one that is there lives on if it was read, else there is a new one."""
+        before = self.entries.get(mark.prefix)
+        tokens = before.tokens if before is not None else None
+        if mark is asked.prompt.marks[-1]:
+            tokens = cached_tokens(counted) or tokens
+        elif mark is _last_hour(asked.prompt) and counted.written_1h and counted.written_5m:
+            tokens = tokens if counted.read is None else counted.read + counted.written_1h
+        least, most = _lives(mark, asked.prompt, counted)
+        if before is None or not before.alive(asked.start):
+            entry = Entry(asked.start, least, most, asked.begun, tokens, mark.chars, asked.n)
+        elif before.readable(asked.start) and (before.tokens or 0) <= (counted.read or 0):
+            most = max(before.ttl, SECONDS[mark.ttl])
+            entry = replace(before, since=max(before.since, asked.start), ttl=most, tokens=tokens)
+        else:
+            begun = asked.begun
+            if counted.read is None or not before.readable(asked.start):  # two wrote it: the first answer counts
+                begun = None if begun is None or before.begun is None else min(begun, before.begun)
+            least, most = min(before.least, least), max(before.ttl, most)
+            entry = Entry(asked.start, least, most, begun, tokens, mark.chars, asked.n)
+        self.entries[mark.prefix] = entry
 
     def _learn(self, asked: Asked, counted: Spent) -> None:
         """A read that ends at a breakpoint tells how many tokens lie before it: where only one entry can be meant."""
         if not counted.read:
             return
-        unknown = [
-            (prefix, entry)
+        met = {
+            prefix: entry
             for mark in asked.prompt.marks
-            for prefix, _ in mark.back
-            if (entry := self.entries.get(prefix)) is not None and entry.writer != asked.n
-        ]
-        if any(entry.tokens == counted.read for _, entry in unknown):
+            for prefix, entry in self._back(mark)
+            if entry.readable(asked.start)
+        }
+        known = [entry for entry in met.values() if entry.tokens is not None]
+        unknown = [(prefix, entry) for prefix, entry in met.items() if entry.tokens is None]
+        if len(unknown) != 1 or any(entry.tokens == counted.read for entry in known):
             return
-        open_ = [(prefix, entry) for prefix, entry in unknown if entry.tokens is None]
-        if len({prefix for prefix, _ in open_}) == 1:
-            prefix, entry = open_[0]
+        prefix, entry = unknown[0]
+        if all((other.chars < entry.chars) == ((other.tokens or 0) < counted.read) for other in known):
             self.entries[prefix] = replace(entry, tokens=counted.read)
 
 
 def cached_tokens(counted: Spent) -> int | None:
     """Tokens up to the last breakpoint: what was read and written together. None when the server did not say."""
     return None if counted.read is None or counted.written is None else counted.read + counted.written
+
+
+def _estimated(chars: int, asked: Asked, counted: Spent) -> int | None:
+    """Tokens of a beginning of the prompt by its share of the characters: of those up to the last breakpoint where the
+    server counted that, else of all."""
+    cached, total = cached_tokens(counted), counted.total_input
+    if cached:
+        whole = asked.prompt.marks[-1].chars
+        return round(cached * chars / whole) if whole else None
+    return round(total * chars / asked.prompt.chars) if total is not None and asked.prompt.chars else None
+
+
+def _is_below(model: str | None, tokens: int | None) -> bool:
+    """Whether a prefix of so many tokens is not cached. False where it cannot be told."""
+    minimum = cache_minimum(model)
+    return minimum is not None and tokens is not None and tokens < minimum
+
+
+def _last_hour(prompt: CachedPrompt) -> Mark | None:
+    return next((mark for mark in reversed(prompt.marks) if mark.ttl == "1h"), None)
+
+
+def _lives(mark: Mark, prompt: CachedPrompt, counted: Spent) -> tuple[float, float]:
+    """How long an entry that is written at a breakpoint lives at least and at most, in seconds: as long as was asked
+    for, unless all that was written has another time. That is told of the last breakpoint only, since an earlier one
+    may stand in what was read."""
+    asked = given = SECONDS[mark.ttl]
+    if counted.written_5m and counted.written_1h == 0:
+        given = SECONDS["5m"]
+    elif counted.written_1h and counted.written_5m == 0:
+        given = SECONDS["1h"]
+    return (given, given) if mark is prompt.marks[-1] else (min(asked, given), max(asked, given))

@@ -3,19 +3,19 @@
 The prefix runs tools, system, messages. Entries are written at breakpoints only and found by the digest of the prefix,
 looking back over at most twenty positions from each breakpoint; a run of ``tool_use`` blocks is one position there, and
 so is a run of ``tool_result`` blocks (documentation of prompt caching, 2026-10-08). What is set beside the prompt and
-changes it counts where it takes effect: the model before everything, the server's search tools and speed before the
-system prompt, ``tool_choice``, images, thinking and effort before the messages. Pure; O(blocks).
+changes it counts where it takes effect: the model before everything, the server's search tools, citations and speed
+before the system prompt, ``tool_choice``, images, thinking and effort before the messages. Pure; O(blocks).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from analyzers.breakpoints import MARK
-from analyzers.digests import Digest, Digester, as_blocks, is_billing, joined
-from analyzers.models import model_of
+from analyzers.breakpoints import MARK, breakpoints
+from analyzers.digests import Digest, Digester, as_blocks, joined, without_billing
+from analyzers.models import model_of, strips_thinking
 from analyzers.sizes import CHARS, size
 from analyzers.wire.jsontext import Json
 
@@ -25,6 +25,7 @@ _RUNS: Final = ("tool_use", "tool_result")
 _NOT_MARKED: Final = ("thinking", "redacted_thinking", "mcp_tool_listing", "fallback")
 _BEFORE_SYSTEM: Final = ("speed",)
 _BEFORE_MESSAGES: Final = ("tool_choice", "thinking", "output_config")
+_SEARCH: Final = ("web_search_", "web_fetch_")  # tools of the server that are no part of the tools' prefix
 
 
 class Position(NamedTuple):
@@ -53,23 +54,35 @@ class Mark:
     explicit: bool = True
 
 
+class Spotted(NamedTuple):
+    """A block that changes what is cached by being there: its path, and its characters."""
+
+    path: str
+    chars: int
+
+
 @dataclass(frozen=True, slots=True)
 class CachedPrompt:
     """What of a request decides what is read and written. ``chars``: of the whole prompt; ``steps``: places in the
-    look-back."""
+    look-back. ``image`` and ``cited``: the first image, and the first block whose citations are enabled; ``thought``:
+    the first thinking that a model still sees which forgets it with the user's next words."""
 
     marks: tuple[Mark, ...]
     chars: int
     steps: int
-    images: bool = False
+    image: Spotted | None = None
+    cited: Spotted | None = None
+    thought: Spotted | None = None
 
 
-def cached_prompt(body: Json, model: str | None, digester: Digester, *, billing: bool = False) -> CachedPrompt:
+def cached_prompt(
+    body: Json, model: str | None, digester: Digester, *, billing: bool = False, edits: Json = None
+) -> CachedPrompt:
     """The breakpoints of a request with what they look back over. ``billing``: the client's billing line counts, as it
-    does everywhere but with the vendor's own API."""
+    may at hosts other than the vendor's own API; ``edits``: what the server says it cleared of the messages."""
     if type(body) is not dict:
         return CachedPrompt((), 0, 0)
-    positions = list(_positions(body, model, digester, billing))
+    positions = list(_positions(body, model, digester, billing, edits))
     marks = [(index, position.ttl, True) for index, position in enumerate(positions) if position.ttl is not None]
     automatic = _ttl(body.get(MARK))
     last = max((index for index, position in enumerate(positions) if position.eligible), default=None)
@@ -79,7 +92,9 @@ def cached_prompt(body: Json, model: str | None, digester: Digester, *, billing:
         tuple(_mark(positions, index, ttl, explicit) for index, ttl, explicit in marks),
         positions[-1].chars if positions else 0,
         positions[-1].step + 1 if positions else 0,
-        _has_image(body.get("messages")),
+        _first(body.get("messages"), _is_image),
+        _first(body.get("messages"), _is_cited),
+        _first(body.get("messages"), _is_thinking, _forgotten(body, model)) if strips_thinking(model) else None,
     )
 
 
@@ -122,35 +137,84 @@ def _mark(positions: list[Position], index: int, ttl: str, explicit: bool) -> Ma
     return Mark(own.path, ttl, own.prefix, own.chars, tuple(back), explicit)
 
 
-def _positions(body: dict[Any, Json], model: str | None, digester: Digester, billing: bool) -> Iterator[Position]:
+def _positions(
+    body: dict[Any, Json], model: str | None, digester: Digester, billing: bool, edits: Json = None
+) -> Iterator[Position]:
+    messages = body.get("messages")
+    beside: dict[str, Json] = {
+        "tools": None,
+        "system": [_search_tools(body), _first(messages, _is_cited) is not None, *map(body.get, _BEFORE_SYSTEM)],
+        "messages": [edits, _first(messages, _is_image) is not None, *map(body.get, _BEFORE_MESSAGES)],
+    }
     prefix = joined([b"model", (model_of(model).base if model else "").encode()])
     chars, step = 0, -1
     run: str | None = None
-    for stage, blocks in _stages(body, billing):
-        salt = digester.value({name: body.get(name) for name in _SALTS[stage]} | _more(stage, body))
-        prefix = joined([prefix, stage.encode(), salt])
+    for stage, blocks in _stages(body, billing, _forgotten(body, model)):
+        prefix = joined([prefix, stage.encode(), digester.value(beside[stage])])
         for path, role, block in blocks:
             kind = block.get("type") if type(block) is dict else None
             if kind not in _RUNS or kind != run:
                 step += 1
             run = kind if type(kind) is str else None
             own = digester.tool(block) if role is None else digester.message({"role": role, "content": [block]})
-            prefix = joined([prefix, own])
-            chars += size(block, CHARS)
-            ttl = _ttl(block.get(MARK)) if type(block) is dict else None
-            yield Position(prefix, chars, step, ttl, path, kind not in _NOT_MARKED and not _is_empty(block))
+            if stage != "tools" or not _is_search(block):
+                prefix = joined([prefix, own])
+            chars += size(_unmarked(block), CHARS)
+            yield Position(prefix, chars, step, _marked(block), path, kind not in _NOT_MARKED and not _is_empty(block))
 
 
-_SALTS: Final = {"tools": (), "system": _BEFORE_SYSTEM, "messages": _BEFORE_MESSAGES}
+def _unmarked(block: Json) -> Json:
+    """The block without its breakpoint, which is no part of the prompt."""
+    if type(block) is not dict or MARK not in block:
+        return block
+    return {name: value for name, value in block.items() if name != MARK}
 
 
-def _more(stage: str, body: dict[Any, Json]) -> dict[str, Json]:
-    """What counts before a stage and is no member of its own."""
-    return {"images": _has_image(body.get("messages"))} if stage == "messages" else {}
+def _marked(block: Json) -> str | None:
+    """The time to live that a breakpoint on a block asks for. One on a block inside a result counts at its end."""
+    if type(block) is not dict:
+        return None
+    if block.get(MARK) is not None or type(block.get("content")) is not list:
+        return _ttl(block.get(MARK))
+    inner = [mark for mark in breakpoints({"messages": [{"content": [block]}]}) if mark.type == "ephemeral"]
+    return (inner[-1].ttl if inner[-1].ttl in SECONDS else "5m") if inner else None
+
+
+def _search_tools(body: dict[Any, Json]) -> list[Json]:
+    return [tool for tool in _list(body.get("tools")) if _is_search(tool)]
+
+
+def _is_search(tool: Json) -> bool:
+    kind = tool.get("type") if type(tool) is dict else None
+    return type(kind) is str and kind.startswith(_SEARCH)
+
+
+def _forgotten(body: dict[Any, Json], model: str | None) -> int:
+    """How many messages there are whose thinking the model does not see: those before the user's last words."""
+    if not strips_thinking(model):
+        return 0
+    messages = _list(body.get("messages"))
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
+        if type(message) is dict and message.get("role") == "user" and not any(map(_is_result, _content(message))):
+            return index
+    return 0
+
+
+def _content(message: dict[Any, Json]) -> list[Json]:
+    return as_blocks(message.get("content"))
+
+
+def _is_result(block: Json) -> bool:
+    return type(block) is dict and block.get("type") == "tool_result"
+
+
+def _is_thinking(block: Json) -> bool:
+    return type(block) is dict and block.get("type") in ("thinking", "redacted_thinking")
 
 
 def _stages(
-    body: dict[Any, Json], billing: bool
+    body: dict[Any, Json], billing: bool, forgotten: int
 ) -> Iterator[tuple[str, Iterator[tuple[str, str | None, Json]]]]:  # path, role, block
     tools, system, messages = body.get("tools"), body.get("system"), body.get("messages")
     yield "tools", ((f"tools[{i}]", None, tool) for i, tool in enumerate(_list(tools)) if not _is_deferred(tool))
@@ -158,34 +222,44 @@ def _stages(
         "system",
         (
             (f"system[{i}]", None, block)
-            for i, block in enumerate(as_blocks(system))
-            if billing or not is_billing(block)
+            for i, whole in enumerate(as_blocks(system))
+            for block in ([whole] if billing else without_billing([whole]))
         ),
     )
-    yield "messages", _messages(_list(messages))
+    yield "messages", _messages(_list(messages), forgotten)
 
 
-def _messages(messages: list[Json]) -> Iterator[tuple[str, str | None, Json]]:
+def _messages(messages: list[Json], forgotten: int = 0) -> Iterator[tuple[str, str | None, Json]]:
+    """``forgotten``: messages at the beginning without their thinking."""
     for index, message in enumerate(messages):
         if type(message) is not dict:
             yield f"messages[{index}]", "", message
             continue
         role = message.get("role")
         for place, block in enumerate(as_blocks(message.get("content"))):
+            if index < forgotten and _is_thinking(block):
+                continue
             yield f"messages[{index}].content[{place}]", role if type(role) is str else "", block
 
 
-def _has_image(messages: Json) -> bool:
-    """Whether an image stands anywhere in the messages, also inside a result."""
-    for message in _list(messages):
-        for block in as_blocks(message.get("content") if type(message) is dict else None):
-            if type(block) is dict and (_is_image(block) or any(map(_is_image, as_blocks(block.get("content"))))):
-                return True
-    return False
+def _first(messages: Json, wanted: Callable[[Json], bool], forgotten: int = 0) -> Spotted | None:
+    """The first block of a kind in the messages, also inside a result."""
+    for path, _, block in _messages(_list(messages), forgotten):
+        if wanted(block):
+            return Spotted(path, size(block, CHARS))
+        for index, inner in enumerate(_list(block.get("content")) if type(block) is dict else ()):
+            if wanted(inner):
+                return Spotted(f"{path}.content[{index}]", size(inner, CHARS))
+    return None
 
 
 def _is_image(block: Json) -> bool:
     return type(block) is dict and block.get("type") == "image"
+
+
+def _is_cited(block: Json) -> bool:
+    citations = block.get("citations") if type(block) is dict else None
+    return type(citations) is dict and citations.get("enabled") is True
 
 
 def _is_deferred(tool: Json) -> bool:

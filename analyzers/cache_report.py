@@ -14,13 +14,17 @@ from analyzers.cache import CacheRow, Chain, Seen, chain, to_compare
 from analyzers.cache_advice import Recorded
 from analyzers.cache_model import Asked, CacheModel, Prediction
 from analyzers.cache_prompt import cached_prompt, candidates
-from analyzers.digests import Digester, as_blocks, is_billing
+from analyzers.digests import BILLING, Digester, as_blocks, is_billing, without_billing
 from analyzers.exchange import Exchange, Problem, Request
 from analyzers.exchange_calls import calls_of
 from analyzers.first_difference import Place, first_difference
 from analyzers.gather import traced
+from analyzers.lineage import Lineage, Session
+from analyzers.models import model_of
 from analyzers.readers.sources import Sources
 from analyzers.spent import NOTHING
+from analyzers.wire.fold import Elided
+from analyzers.wire.usage import Usage
 
 _FIRST_PARTY = (".anthropic.com", ".claude.com")
 
@@ -61,8 +65,7 @@ def cache_report(sources: Sources, problems: list[Problem], newest: int | None) 
     found = traced(sources, problems, look=lambda exchange: _seen(exchange, digester))
     seen = [replace(one, n=n) for n, one in enumerate(found.looked, 1)]
     recorded = [n for n, trace in enumerate(found.traces, 1) if trace is not None]
-    sessions = found.lineage().sessions
-    sessions = sessions[-newest:] if newest is not None else sessions
+    sessions = _newest(found.lineage(), newest)
     predictions = _predictions([seen[n - 1] for n in recorded])
     pairs = [pair for session in sessions for thread in session.threads for pair in to_compare(thread, seen)]
     places = _places(sources, pairs, found.order)
@@ -77,9 +80,8 @@ def recorded(sources: Sources, problems: list[Problem], newest: int | None) -> l
     """The requests of the newest sessions, as far as the placement of breakpoints matters, by session."""
     digester = Digester()
     found = traced(sources, problems, look=lambda exchange: _recorded(exchange, digester))
-    sessions = found.lineage().sessions
     out = []
-    for session in sessions[-newest:] if newest is not None else sessions:
+    for session in _newest(found.lineage(), newest):
         numbers = sorted(turn.n for thread in session.threads for turn in thread.turns)
         requests = [replace(one, n=n) for n in numbers if (one := found.looked[n - 1]) is not None]
         out.append((session.name, requests))
@@ -95,6 +97,12 @@ def _recorded(exchange: Exchange, digester: Digester) -> Recorded | None:
     marks = candidates(request.body, seen.model, digester)
     begun = seen.begun if seen.begun is not None else seen.start
     return Recorded(0, seen.start, begun, seen.model, seen.spent, seen.prompt.chars, marks, seen.prompt.marks)
+
+
+def _newest(found: Lineage, number: int | None) -> Sequence[Session]:
+    """The newest sessions of those that have a conversation; None: all of them."""
+    talks = [session for session in found.sessions if session.threads]
+    return talks if number is None else talks[-number:]
 
 
 def _summed(sessions: tuple[SessionChains, ...]) -> CacheReport:
@@ -122,18 +130,23 @@ def _seen(exchange: Exchange, digester: Digester) -> Seen:
     if exchange.time is not None and response is not None and response.first_byte is not None:
         begun = exchange.time + response.first_byte
     host = (request.host or "") if request is not None else ""
+    edits = _member(rest, "context_management").get("applied_edits")
+    call = calls[0] if len(calls) == 1 and calls[0].state != "probe" else None
     return Seen(
         n=0,
         start=exchange.time,
         begun=begun,
         model=model,
-        spent=calls[0].spent if len(calls) == 1 and calls[0].state != "probe" else NOTHING,
-        prompt=cached_prompt(body, model, digester) if _is_whole(body) else None,
-        edited=bool(_member(rest, "context_management").get("applied_edits")),
+        spent=call.spent if call is not None else NOTHING,
+        prompt=cached_prompt(body, model, digester, edits=edits or None) if _is_whole(body) else None,
+        edited=bool(edits),
         verdict=reason.get("type") if type(reason.get("type")) is str else None,
         verdict_tokens=lost if type(lost := reason.get("cache_missed_input_tokens")) is int else None,
         rounds=rounds,
+        billed=call.billed if call is not None else NOTHING,
+        lives=_lives(usage),
         billing=_billing(body, digester),
+        billing_folded=any(map(_is_folded_line, as_blocks(body.get("system")))) if type(body) is dict else False,
         first_party=not host or f".{host}".endswith(_FIRST_PARTY) or exchange.logged is not None,
     )
 
@@ -148,21 +161,47 @@ def _member(value: Any, name: str) -> dict[str, Any]:
     return inner if type(inner) is dict else {}
 
 
+def _lives(usage: Usage | None) -> tuple[str, ...]:
+    """The times to live of what was written, as far as the usage tells them apart."""
+    if usage is None or usage.split_estimated:
+        return ()
+    parts = (("5m", usage.ephemeral_5m_input_tokens), ("1h", usage.ephemeral_1h_input_tokens))
+    return tuple(ttl for ttl, tokens in parts if tokens)
+
+
 def _billing(body: Any, digester: Digester) -> bytes | None:
+    """Digest of the client's billing line, whether it is a block of its own or the first line of one."""
     blocks = as_blocks(body.get("system")) if type(body) is dict else []
-    lines = [block for block in blocks if is_billing(block)]
+    lines = [_first_line(block) for block in blocks if without_billing([block]) != [block]]
     return digester.value(lines) if lines else None
+
+
+def _is_folded_line(block: Any) -> bool:
+    """Whether a folded text begins with the client's billing line and goes on: what else it says cannot be told."""
+    text = block.get("text") if type(block) is dict else None
+    return type(text) is Elided and text.label == BILLING and not is_billing(block)
+
+
+def _first_line(block: Any) -> Any:
+    text = block.get("text") if type(block) is dict else None
+    return text.strip().partition("\n")[0] if type(text) is str else text
 
 
 def _predictions(seen: Sequence[Seen]) -> dict[int, Prediction]:
     """The model's word on each request whose prompt, time and counters are known."""
     model = CacheModel()
     out: dict[int, Prediction] = {}
+    line: bytes | None = None
     for one in seen:
         if one.prompt is None or one.start is None or one.spent == NOTHING:
             continue
-        asked = Asked(one.n, one.start, one.begun, one.model, one.prompt)
-        out[one.n] = model.predict(asked, one.spent)
+        asked = Asked(
+            one.n, one.start, one.begun, one.model, one.prompt, odd=one.rounds or one.edited or one.billing_folded
+        )
+        predicted = model.predict(asked, one.spent)
+        counts = not one.first_party and one.billing != line  # another host may take the client's line for a part of it
+        out[one.n] = replace(predicted, exact=False) if counts else predicted
+        line = line if one.first_party else one.billing
         model.told(asked, one.spent)
     return out
 
@@ -173,12 +212,31 @@ def _places(
     """Where the prompts of each pair part; pairs of which a body is not there are left out."""
     if not pairs:
         return {}
-    wanted = {n for pair in pairs for n in pair}
+    partners: dict[int, list[tuple[int, int]]] = {}
+    for pair in pairs:
+        for one in pair:
+            partners.setdefault(one, []).append(pair)
     numbers = {position: n for n, position in enumerate(order, 1)}
     kept: dict[int, Request] = {}
+    found: dict[tuple[int, int], Place | None] = {}
+    digester = Digester()
     for position, exchange in enumerate(sources.exchanges([])):
         n = numbers.get(position)
-        if n in wanted and n is not None and exchange.request is not None and exchange.request.reason is None:
-            kept[n] = exchange.request
-    digester = Digester()
-    return {(a, b): first_difference(kept[a], kept[b], digester) for a, b in pairs if a in kept and b in kept}
+        if n not in partners or n is None or exchange.request is None or exchange.request.reason is not None:
+            continue
+        kept[n] = exchange.request
+        for a, b in partners[n]:
+            if a in kept and b in kept:
+                found[a, b] = first_difference(_as_named(kept[a], kept[b].model), kept[b], digester)
+        for other in {either for pair in partners[n] for either in pair}:  # kept no longer than a pair waits for it
+            if other in kept and all(pair in found for pair in partners[other]):
+                del kept[other]
+    return found
+
+
+def _as_named(request: Request, name: str | None) -> Request:
+    """The request with the model named so, where both names mean one model."""
+    own = request.model
+    if own is None or name is None or own == name or model_of(own).base != model_of(name).base:
+        return request
+    return replace(request, body={**request.body, "model": name}) if type(request.body) is dict else request

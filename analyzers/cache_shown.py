@@ -10,6 +10,7 @@ from analyzers import tables
 from analyzers.cache import CAUSES, CacheRow, Chain
 from analyzers.cache_price import surcharge
 from analyzers.cache_report import CacheReport, SessionChains
+from analyzers.diff_tables import place as spot_words
 from analyzers.first_difference import Place
 from analyzers.prices import PriceBook
 from analyzers.share import share_of
@@ -18,6 +19,7 @@ from analyzers.usage_shown import spent_json
 from analyzers.wire.moment import timestamp
 
 _LAW = "read(n)==read(n-1)+create(n-1)?"
+_TTL = ("requested", "served")
 _ANSWERS = {True: "yes", False: "no", None: "?"}
 
 
@@ -50,9 +52,11 @@ def _row_json(row: CacheRow, book: PriceBook) -> dict[str, Any]:
     predicted = row.predicted
     return {
         "n": row.seen.n,
+        "broken": row.broken,
         "time": None if row.seen.start is None else timestamp(row.seen.start),
         "model": row.seen.model,
         **spent_json(row.seen.spent),
+        "billed": None if row.seen.billed == row.seen.spent else spent_json(row.seen.billed),
         "holds": row.holds,
         "expected_read": row.expected,
         "cause": row.cause,
@@ -61,6 +65,10 @@ def _row_json(row: CacheRow, book: PriceBook) -> dict[str, Any]:
         "surcharge_usd": None if cost is None else float(round(cost, 10)),
         "gap_seconds": row.gap,
         "ttl": row.ttl,
+        "breakpoints": None
+        if row.seen.prompt is None
+        else [{"path": mark.path, "ttl": mark.ttl} for mark in row.seen.prompt.marks],
+        "ttl_mismatch": None if row.seen.ttl_mismatch is None else dict(zip(_TTL, row.seen.ttl_mismatch, strict=True)),
         "difference": None if row.place is None else _place_json(row.place),
         "predicted": None
         if predicted is None
@@ -85,6 +93,7 @@ def _place_json(place: Place) -> dict[str, Any]:
         "name": place.name,
         "chars": [place.a, place.b],
         "sha256": [place.a_hash, place.b_hash],
+        "spot": None if place.spot is None else {"path": place.spot.path, "how": place.spot.how, "at": place.spot.at},
     }
 
 
@@ -93,7 +102,7 @@ def print_cache(report: CacheReport, book: PriceBook) -> None:
     things: list[Grid | str] = []
     for session in report.sessions:
         for chain in session.chains:
-            things += [_title(session, chain), _table(chain), *_breaks(chain, book), ""]
+            things += [_title(session, chain), _table(chain), *_breaks(chain, book), *_remarks(chain), ""]
     tables.draw(*things, *_summary(report, book))
 
 
@@ -140,10 +149,21 @@ def _breaks(chain: Chain, book: PriceBook) -> Iterable[str]:
         yield "; ".join(words)
 
 
+def _remarks(chain: Chain) -> Iterable[str]:
+    """What is no break, and yet worth knowing."""
+    for row in chain.rows:
+        seen = row.seen
+        if (mismatch := seen.ttl_mismatch) is not None:
+            yield f"#{seen.n} asked for {mismatch[0]} and was written for {mismatch[1]}"
+        if seen.rounds and seen.billed.written and seen.billed.written != seen.spent.written:
+            yield f"#{seen.n} wrote {seen.billed.written:,} tokens in passes that its own counters do not tell"
+
+
 def _where(place: Place) -> str:
     sizes = f"{tables.count(place.a)} → {tables.count(place.b)} chars"
     name = f" ({tables.name_of(place.name)})" if place.name else ""
-    return f"first difference at {tables.name_of(place.path)}{name}: {place.change}, {sizes}"
+    spot = f", at {spot_words(place.spot)}" if place.spot is not None else ""
+    return f"first difference at {tables.name_of(place.path)}{name}: {place.change}, {sizes}{spot}"
 
 
 def _summary(report: CacheReport, book: PriceBook) -> Iterable[str]:

@@ -33,7 +33,8 @@ class Call(NamedTuple):
     thread. ``billed``: with every iteration in. ``rows``: records that told of it; ``attempts``: requests it took,
     ``failed_attempts`` of which failed. ``counted``: the answer of a probe, in tokens. ``logged``: from a client's log,
     not from the wire. ``end``: when the answer ended. ``partial``: counters of a failed attempt are in, which may have
-    been billed or not. ``result``: which result of which batch it is. ``terms`` None: it was served on standard terms.
+    been billed or not. ``result``: which result of which batch it is. ``copied``: its record is older than the file it
+    stands in, so it was made elsewhere. ``terms`` None: it was served on standard terms.
     ``passes``: what ``billed`` is the sum of, where it is several; ``recorded``: a cost that came with it."""
 
     time: float | None
@@ -57,6 +58,7 @@ class Call(NamedTuple):
     sidechain: bool = False
     partial: bool = False
     result: str | None = None
+    copied: bool = False
     terms: Terms | None = None
     passes: tuple[Pass, ...] = ()
     recorded: Recorded | None = None
@@ -140,9 +142,11 @@ def joined(a: Call, b: Call) -> Call:
     best, other = (a, b) if _rank(a) >= _rank(b) else (b, a)
     times = [call.time for call in (a, b) if call.time is not None]
     main = (a.agent is None and not a.sidechain) or (b.agent is None and not b.sidechain)
+    home, away = (b, a) if a.copied and not b.copied else (a, b) if b.copied and not a.copied else (best, other)
     return best._replace(
         time=min(times) if times else None,
-        session=best.session or other.session,
+        session=home.session or away.session,
+        copied=a.copied and b.copied,
         agent=None if main and a.logged and b.logged else best.agent or other.agent,
         model=best.model or other.model,
         requested=best.requested or other.requested,
@@ -173,7 +177,7 @@ def _attempts(calls: list[Call]) -> list[Call]:
             continue
         place = open_.get(key)
         if place is not None and _retries(out[place], call):
-            out[place] = _attempted(out[place], call)
+            out[place] = attempted(out[place], call)
         else:
             place = len(out)
             out.append(call)
@@ -190,7 +194,8 @@ def _retries(first: Call, call: Call) -> bool:
     return call.time - (first.end or first.time) <= RETRY_WITHIN
 
 
-def _attempted(first: Call, last: Call) -> Call:
+def attempted(first: Call, last: Call) -> Call:
+    """One call out of a failed attempt and the next one."""
     return last._replace(
         time=first.time,
         attempts=first.attempts + last.attempts,

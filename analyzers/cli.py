@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="weighbridge",
-    help="Weighs recorded Messages API traffic: what was sent, what it cost, and who saw the data.",
+    help="Weighs recorded Messages API traffic: what was sent, and what it cost.",
     no_args_is_help=False,
     add_completion=False,
     rich_markup_mode=None,

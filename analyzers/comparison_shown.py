@@ -101,7 +101,7 @@ def _cells(sums: Sum) -> Iterable[str]:
 
 
 def _remarks(row: Compared) -> Iterable[str]:
-    yield f"in both: {row.joined:,}; the log writes its {row.log_calls:,} calls down in {row.records:,} records"
+    yield f"in both: {row.joined:,}; calls of the log: {row.log_calls:,}, in {row.records:,} records"
     if row.wire_only:
         kinds = ", ".join(f"{_KINDS[kind]} {number:,}" for kind, number in kinds_of(row).items())
         sums = row.missed

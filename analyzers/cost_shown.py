@@ -11,6 +11,8 @@ from analyzers.cost import CallCost, Cost, CostReport, Group, NoPrice, RecordedC
 from analyzers.failure import safe
 from analyzers.prices import EXACT, Parts, Priced, Unpriced
 from analyzers.tables import Grid
+from analyzers.usage import known
+from analyzers.usage_shown import bound as at_least
 from analyzers.usage_shown import set_aside_json, sums_json
 from analyzers.wire.moment import timestamp
 
@@ -238,9 +240,11 @@ def _remarks(report: CostReport, lists: str) -> Iterable[str]:
     else:
         yield "every sum is exact at these prices"
     for entry in report.no_price:
-        tokens = sum(entry.tokens[part] for part in ("fresh", "written", "read", "output"))
+        counted = [known(entry.tokens, part) for part in ("fresh", "written", "read", "output")]
+        sure = [part for part in counted if part is not None]
+        tokens = at_least(sum(sure) if sure else None, None in counted)
         name = tables.name_of(entry.model or "no model")
-        yield f"unpriced: {_calls(entry.calls)} of {name} with {tokens:,} tokens ({safe(entry.reason)})"
+        yield f"unpriced: {_calls(entry.calls)} of {name} with {tokens} tokens ({safe(entry.reason)})"
     for given in report.recorded:
         whose = "the client's log" if given.by == "client" else "the provider's answers"
         told = f"recorded in {whose}, in no sum here: {_amount(given.usd)} USD for {_calls(given.calls)}"

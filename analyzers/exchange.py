@@ -93,6 +93,7 @@ class Logged:
     ``messages``: how many messages the request had; counted in the log's tree of records where it keeps no requests.
     ``continues``: the message id of the call that this one continues in that tree. ``compacted``: the conversation was
     summarised just before it. ``failed_attempts``: requests for the same that failed before.
+    ``copied``: its record is older than the file it stands in, so it was made in another.
     """
 
     session: str | None = None
@@ -105,6 +106,7 @@ class Logged:
     continues: str | None = None
     compacted: bool = False
     failed_attempts: int = 0
+    copied: bool = False
 
 
 @dataclass(frozen=True, slots=True)

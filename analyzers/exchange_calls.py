@@ -26,7 +26,7 @@ def calls_of(exchange: Exchange) -> Sequence[Call]:
     counted = None
     if request is not None and request.route == "count_tokens":
         counted = count(response.body.get("input_tokens")) if response and type(response.body) is dict else None
-    elif exchange.ended == "not_recorded" and exchange.logged is None:
+    elif exchange.ended == "not_recorded":
         return ()
     logged, requested = exchange.logged, model_requested(exchange)
     return (
@@ -48,6 +48,7 @@ def calls_of(exchange: Exchange) -> Sequence[Call]:
             failed_attempts=logged.failed_attempts if logged is not None else 0,
             counted=counted,
             fingerprint=_fingerprint(request),
+            copied=logged is not None and logged.copied,
             end=_end(exchange),
             terms=terms_of(
                 usage,

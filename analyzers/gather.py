@@ -10,7 +10,7 @@ from datetime import UTC, tzinfo
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from analyzers.calls import SAME_MOMENT, Call, file_of, merged
+from analyzers.calls import SAME_MOMENT, Call, attempted, file_of, merged
 from analyzers.exchange import Exchange, Problem
 from analyzers.progress import watched
 from analyzers.readers.sources import Sources
@@ -86,7 +86,7 @@ def traced(
     twice = sum(copy and not read[place].logged for place, copy in zip(order, again, strict=True))
     if twice:
         first = next(read[place] for place, copy in zip(order, again, strict=True) if copy and not read[place].logged)
-        problems.append(Problem(first.place, f"{twice} exchanges are in several files, and counted once"))
+        problems.append(Problem(first.place, f"{twice} exchanges are told again by other files, and were counted once"))
     return found
 
 
@@ -162,13 +162,31 @@ def usage_report(sources: Sources, problems: list[Problem], zone: tzinfo = UTC) 
     """The usage of all calls behind the sources."""
     logs = log_calls(sources, problems)
     calls = logs.calls
+    without_answer = 0
     if any(not _is_log(sources, file) for file in sources.files):
         wire = traced(sources, problems, without_logs=True)
-        names = wire.lineage().session_of
-        found = [call._replace(session=name) for name, some in zip(names, wire.calls, strict=True) for call in some]
-        calls = merged([*found, *calls])
+        calls = merged([*_by_turn(wire), *calls])
+        without_answer = sum(trace is not None and trace.ended == "not_recorded" for trace in wire.traces)
     kept, aside = set_aside(calls, logs.runs)
-    return report(kept, aside, synthetic=logs.synthetic, zone=zone)
+    return report(kept, aside, synthetic=logs.synthetic, zone=zone, without_answer=without_answer)
+
+
+def _by_turn(wire: Traced) -> Iterator[Call]:
+    """The recorded calls, each with its failed attempts joined as the turns of its session tell them, and under the
+    session that its content and ids name together."""
+    woven = wire.lineage()
+    turns = [turn for session in woven.sessions for thread in session.threads for turn in thread.turns]
+    attempts = {turn.n: turn.attempts for turn in turns if turn.attempts}
+    taken = {n for before in attempts.values() for n in before}
+    settled = {turn.n for turn in turns if turn.trace.node is not None}
+    for n, (name, some) in enumerate(zip(woven.session_of, wire.calls, strict=True), 1):
+        if n in taken:
+            continue
+        for call in some:
+            one = call
+            for before in reversed(attempts.get(n, ())):
+                one = attempted(wire.calls[before - 1][0], one) if wire.calls[before - 1] else one
+            yield one._replace(session=name, fingerprint=None if n in settled else one.fingerprint)
 
 
 def _is_log(sources: Sources, file: str) -> bool:

@@ -134,3 +134,15 @@ def cache_minimum(model: str | None) -> int | None:
     if tier == "mythos" and found.base.endswith("-preview"):
         return 2048
     return _MINIMUM.get((tier, version)) if tier is not None and version is not None else None
+
+
+_STRIPS: Final = {"opus": (4, 1), "sonnet": (4, 5), "haiku": (4, 5)}
+
+
+def strips_thinking(model: str | None) -> bool:
+    """Whether a model forgets the thinking of earlier turns when the user says something new: those up to Opus 4.1,
+    Sonnet 4.5 and Haiku 4.5 (documentation of 2026-10-08). False where it is not known."""
+    found = model_of(model) if model is not None else None
+    if found is None or found.tier not in _STRIPS or found.version is None:
+        return False
+    return found.version <= _STRIPS[found.tier]

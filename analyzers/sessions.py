@@ -22,7 +22,8 @@ class TurnRow:
     """One turn. ``messages``: of its request on the wire; ``prompt_messages``: of its prompt, which is more in a
     message thread; ``wire_chars`` and ``prompt_chars``: characters of both, where wire and prompt differ (the latter
     None when ``partial``: the start of the message thread was not recorded). ``attempted``: what its failed attempts
-    had spent, as far as they said, which may or may not have been billed."""
+    had spent, as far as they said, which may or may not have been billed. ``at_least``: the messages were counted in a
+    log that keeps no requests, nor the messages of the system among them."""
 
     n: int
     time: float | None
@@ -39,6 +40,7 @@ class TurnRow:
     partial: bool
     spent: Spent
     attempted: tuple[Spent, ...] = ()
+    at_least: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +184,7 @@ def _turn(turn: Turn, calls: Sequence[Sequence[Call]]) -> TurnRow:
         partial=trace.partial,
         spent=own[0].spent if own else NOTHING,
         attempted=tuple(attempted),
+        at_least=trace.logged and trace.node is None,
     )
 
 

@@ -76,6 +76,7 @@ def _turn_json(turn: TurnRow) -> dict[str, Any]:
         "model": turn.model,
         "ended": turn.ended,
         "messages": turn.messages,
+        "messages_at_least": turn.at_least,
         "prompt_messages": turn.prompt_messages,
         "wire_chars": turn.wire_chars,
         "prompt_chars": turn.prompt_chars,
@@ -158,7 +159,7 @@ def _thread_cells(thread: ThreadRow, main: bool) -> tuple[str, ...]:
         f"  {tables.name_of(name)}",
         tables.clock(thread.turns[0].time),
         f"{len(thread.turns):,}",
-        message_counts(thread.messages),
+        message_counts(thread.messages, [turn.at_least for turn in thread.turns]),
         "",
         *_sum_cells(thread.sums),
         ", ".join(_thread_words(thread)),
@@ -191,9 +192,9 @@ def _turn_words(turns: Iterable[TurnRow]) -> Iterable[str]:
             yield f"#{turn.n} was attempt {len(turn.attempts) + 1}"
 
 
-def message_counts(counts: Sequence[int | None]) -> str:
-    """``1 3 5 7``: messages of each request; of many, the first few and the last."""
-    told = [tables.count(count) for count in counts]
+def message_counts(counts: Sequence[int | None], at_least: Sequence[bool]) -> str:
+    """``1 3 5 7``: messages of each request; of many, the first few and the last. ``≥`` where a log tells no more."""
+    told = [bound(count, loose) for count, loose in zip(counts, at_least, strict=True)]
     if len(told) > _MOST_MESSAGES:
         told = [*told[: _MOST_MESSAGES - 2], "…", told[-1]]
     return " ".join(told)

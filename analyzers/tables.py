@@ -265,7 +265,8 @@ def difference(found: Difference) -> str:
 def note_line(note: Note) -> str:
     """A note with its place."""
     place = f" at {safe(note.path)}" if note.path else ""
-    return f"note: {note.code}{place} {safe(note.detail)}".rstrip()
+    detail = f": {safe(note.detail)}" if note.detail else ""
+    return f"note: {note.code}{place}{detail}"
 
 
 def usage_line(row: Summary) -> str:

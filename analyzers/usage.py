@@ -91,10 +91,20 @@ class Report:
     unidentified: int = 0
     rows: int = 0
     synthetic: int = 0
+    without_answer: int = 0
+    from_logs: int = 0
 
 
-def report(calls: Iterable[Call], aside: Sequence[SetAside] = (), *, synthetic: int = 0, zone: tzinfo = UTC) -> Report:
-    """The sums over calls in time order. ``synthetic``: records of errors that the client wrote itself."""
+def report(
+    calls: Iterable[Call],
+    aside: Sequence[SetAside] = (),
+    *,
+    synthetic: int = 0,
+    zone: tzinfo = UTC,
+    without_answer: int = 0,
+) -> Report:
+    """The sums over calls in time order. ``synthetic``: records of errors that the client wrote itself;
+    ``without_answer``: requests of files that hold no answers."""
     day = days(zone)
     groups: defaultdict[_Key, list[Call]] = defaultdict(list)
     firsts: dict[str | None, float] = {}
@@ -124,6 +134,8 @@ def report(calls: Iterable[Call], aside: Sequence[SetAside] = (), *, synthetic: 
         unidentified=sum(call.logged and call.message_id is None and call.request_id is None for call in counted),
         rows=sum([call.rows for call in counted]),
         synthetic=synthetic,
+        without_answer=without_answer,
+        from_logs=sum([call.logged for call in counted]),
     )
 
 

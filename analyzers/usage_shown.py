@@ -21,6 +21,13 @@ _NAMES = (
     ("ephemeral_1h_input_tokens", "written_1h"),
     ("cache_read_input_tokens", "read"),
 )
+_BOUNDS = (
+    *((name, (part,)) for name, part in _NAMES),
+    ("total_input_tokens", ("fresh", "written", "read")),
+    ("output_tokens", ("output",)),
+    ("thinking_tokens", ("thinking",)),
+)
+_LOOSE = ("output_tokens",)
 _COLUMNS = ("requests", "input", "write 5m", "write 1h", "cache read", "total input", "output", "of it thinking")
 _REASONS = {
     "probable_replay": "repeat those of another file (probable replay)",
@@ -46,6 +53,8 @@ def report_json(report: Report) -> dict[str, Any]:
         "unidentified": report.unidentified,
         "records": report.rows,
         "synthetic": report.synthetic,
+        "without_answer": report.without_answer,
+        "from_logs": report.from_logs,
     }
 
 
@@ -56,7 +65,15 @@ def totals_json(totals: Totals, sums: Sum) -> dict[str, Any]:
         "unfinished": totals.unfinished,
         "failed_attempts": totals.failed_attempts,
         "complete": totals.is_complete(sums),
+        "at_least": [
+            name for name, parts in _BOUNDS if sums.at_least(*parts) or (name in _LOOSE and _is_loose(totals))
+        ],
     }
+
+
+def _is_loose(totals: Totals) -> bool:
+    """Whether the output, or what was tried, may be more than was counted."""
+    return totals.unfinished > 0 or totals.partial > 0
 
 
 def sums_json(sums: Sum) -> dict[str, int | None]:
@@ -194,14 +211,20 @@ def _remarks(report: Report) -> Iterable[str]:
     """What the tables do not show: what the sums are worth, and what is not in them."""
     totals = report.totals
     exact = totals.is_complete(totals.spent)
-    yield "every sum is exact" if exact else "≥: at least, because some counters are unknown or not final"
+    of_calls = " of the calls that the logs hold" if report.from_logs else ""
+    yield f"every billed sum{of_calls} is exact" if exact else "≥: at least, because counters are unknown or not final"
+    if report.from_logs:
+        yield (
+            f"calls told by a client's log: {report.from_logs:,}; logs leave out failed attempts, summaries for "
+            "compaction and counts of tokens (sessions --compare says what that is)"
+        )
     if totals.failed or totals.unfinished or totals.failed_attempts:
         yield (
             f"failed calls: {totals.failed:,}   unfinished: {totals.unfinished:,}   "
             f"failed attempts that were made again: {totals.failed_attempts:,}"
         )
     if totals.partial:
-        yield f"in the sums is what failed attempts of {totals.partial:,} calls had spent, billed or not"
+        yield f"calls with failed attempts whose spending is in the sums, billed or not: {totals.partial:,}"
     if sums_json(totals.billed) != sums_json(totals.spent):
         billed = totals.billed
         open_ = not totals.is_complete(billed)
@@ -209,6 +232,8 @@ def _remarks(report: Report) -> Iterable[str]:
             f"billed, with every iteration in: total input {bound(total_input(billed), open_)}, "
             f"output {bound(known(billed, 'output'), open_)}"
         )
+    if report.without_answer:
+        yield f"requests of files that hold no answers, in no sum: {report.without_answer:,}"
     if report.probes:
         yield f"counts of tokens, free and in no sum: {len(report.probes):,}"
     for found in report.set_aside:

@@ -103,6 +103,7 @@ def _answered(source: Source, records: SessionRecords, call: LoggedCall) -> Exch
         continues=call.parent,
         compacted=call.compacted,
         failed_attempts=call.failed + len(records.failures.get(name or "", ())),
+        copied=bool(records.began) and "requestSessionId" not in record and (call.stamp or "") < records.began,
     )
     ended: Ended = "completed" if final else "not_final"
     return Exchange(request, response, ended, f"{source.place}:{call.line}", logged)

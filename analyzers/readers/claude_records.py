@@ -118,6 +118,7 @@ class SessionRecords:
         self.lines: dict[str, int] = {}
         self.failures: dict[str, list[dict[str, Any]]] = {}
         self.odd: Counter[str] = Counter()
+        self.began = ""  # when the file's own process began: what is older was copied into it
         self._unknown: Counter[str] = Counter()
         self._more = 0
         self._nodes: dict[str, _Node] = {}
@@ -143,7 +144,9 @@ class SessionRecords:
             self._system(record)
         else:
             self._pass(record)
-            if kind == "progress":
+            if kind == "queue-operation":
+                self.began = self.began or word(record, "timestamp") or ""
+            elif kind == "progress":
                 self._quoted(record, line)
             elif kind not in KNOWN:
                 self._count(kind)

@@ -123,6 +123,7 @@ class _Reader:
         self._first: dict[str, int] = {}
         self._line = 0
         self._failed = 0  # requests that the next call is a retry of
+        self._began = ""  # when the file's own process began
         self._terms: dict[Terms, Terms] = {}  # equal ones are one object
 
     def problem(self, text: str) -> None:
@@ -144,10 +145,19 @@ class _Reader:
                 self._count("lines longer than 64 MB were passed over")
             elif b'"assistant"' in line:
                 self._parse(line)
-            elif len(line) < _SHORT and (b'"api_error"' in line or b'"cost-state"' in line):
+            elif len(line) < _SHORT and (b'"api_error"' in line or b'"cost-state"' in line or self._begins(line)):
                 self._note(line)
             elif line[0] != _OPEN or line[-2:-1] != b"}":
                 self._odd(line)
+
+    def _begins(self, line: bytes) -> bool:
+        """Whether this is the first record of the file's own process, which no copy brings along."""
+        return not self._began and not self.segment.start and b'"queue-operation"' in line
+
+    def _is_copy(self, record: Record, stamp: str) -> bool:
+        """Whether a record is older than its file: a fork copies those of the session it leaves, and only newer
+        versions say so."""
+        return bool(self._began) and record.requestSessionId is None and stamp < self._began
 
     def _skip(self, file: BinaryIO) -> int:
         """Goes to the next line; how many bytes that was."""
@@ -159,7 +169,7 @@ class _Reader:
         return skipped
 
     def _note(self, line: bytes) -> None:
-        """A record of a failed request, or the client's own totals of the session so far."""
+        """A record of a failed request, of the begin of the process, or of the client's own totals so far."""
         try:
             row = parse(line.strip()).value
         except NotJson:
@@ -167,7 +177,9 @@ class _Reader:
             return
         if type(row) is not dict:
             return
-        if row.get("subtype") == "api_error":
+        if row.get("type") == "queue-operation":
+            self._began = self._began or text_of(row.get("timestamp")) or ""
+        elif row.get("subtype") == "api_error":
             self._failed += 1
         elif row.get("type") == "cost-state" and type(row.get("modelUsage")) is dict:
             session = text_of(row.get("sessionId"))
@@ -344,6 +356,7 @@ class _Reader:
             call.sidechain,
             False,
             None,
+            self._is_copy(record, stamp),
             terms,
             passes,
             None if call.cost is None else recorded_cost(call.cost),

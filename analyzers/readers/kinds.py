@@ -60,6 +60,11 @@ def is_capture(first: bytes) -> bool:
     return any(line.startswith(b'{"kind":"') for line in first.split(b"\n", 20)[:20])
 
 
+def is_request(first: bytes) -> bool:
+    """Whether the beginning of a file shows the keys of a request's body."""
+    return bool(_REQUEST.intersection(top_keys(first)))
+
+
 def _kind_of_lines(head: bytes) -> Kind:
     fallback: Kind = "unknown"
     for line in head.removeprefix(_BOM).split(b"\n", _LINES)[:_LINES]:

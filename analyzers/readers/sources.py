@@ -17,7 +17,7 @@ from typing import IO, Any, BinaryIO
 from weakref import finalize
 
 from analyzers.exchange import Exchange, Problem
-from analyzers.readers.kinds import Kind, kind_of
+from analyzers.readers.kinds import Kind, is_request, kind_of
 from analyzers.readers.source import Reader, Source
 
 WHAT_TO_DO = "name a capture file or folder with --captures, or record one with `weighbridge capture`"
@@ -71,7 +71,10 @@ class Sources:
                 first = stream.read(HEAD)
                 kind = kind_of(first)
                 if kind != "claude_code" and len(first) == HEAD:  # of thousands of logs, little is enough
-                    kind = kind_of(first + stream.read(CHUNK))
+                    first += stream.read(CHUNK)
+                    kind = kind_of(first)
+                    if kind == "body" and b"\n" not in first and not is_request(first):
+                        kind = _kind_behind(stream) or kind
                 self._kinds[file] = kind
         return self._kinds[file]
 
@@ -84,6 +87,7 @@ class Sources:
         """All exchanges, file by file, each as soon as it is whole; those of a log that were in another log once.
         ``without``: kinds of files that are not read here."""
         seen: set[str] = set()
+        waiting: dict[str, Exchange] = {}
         copies = 0
         unknown: list[str] = []
         self._passed = 0
@@ -100,12 +104,21 @@ class Sources:
                     if name is not None and name in seen:
                         copies += 1
                         continue
+                    if name is not None and exchange.logged is not None and exchange.logged.copied:
+                        copies += name in waiting
+                        waiting.setdefault(name, exchange)  # the file it was made in may still come
+                        continue
                     if name is not None:
                         seen.add(name)
                     yield exchange
             except OSError as error:
                 problems.append(Problem(file, f"cannot be read ({error.strerror or error})"))
             self._passed += _size(file)
+        for name, exchange in waiting.items():
+            if name in seen:
+                copies += 1
+            else:
+                yield exchange
         if unknown:
             problems.append(_left_out(unknown))
         if copies:
@@ -165,6 +178,14 @@ def _name(exchange: Exchange) -> str | None:
 def _is_plain(file: str) -> bool:
     """Raises OSError."""
     return stat.S_ISREG(os.stat(file).st_mode)
+
+
+def _kind_behind(stream: BinaryIO) -> Kind | None:
+    """The kind that the lines behind a first, very long one tell; None when there are none, or they tell nothing."""
+    while (rest := stream.readline(CHUNK)) and rest[-1:] != b"\n":
+        pass
+    kind = kind_of(stream.read(CHUNK))
+    return kind if kind in ("claude_code", "pairs") else None
 
 
 def _copy(stream: Any, kept: IO[bytes]) -> None:

@@ -75,6 +75,20 @@ def test_settings_that_lose_the_messages_keep_the_system(change: dict[str, Any])
     assert ask(cache, {**request, **change}).read == tokens(system=request["system"])
 
 
+def test_an_image_anywhere_loses_the_messages_and_citations_lose_the_system() -> None:
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+    cited = {"type": "document", "citations": {"enabled": True}}
+    request = {"system": [text("rules", mark=MARK)], "messages": [user(text("question", mark=MARK))]}
+    for block in (image, {"type": "tool_result", "content": [image]}):
+        cache = PromptCache()
+        ask(cache, request)
+        shown = {**request, "messages": [*request["messages"], user(block)]}
+        assert ask(cache, shown).read == tokens(system=request["system"])
+    cache = PromptCache()
+    ask(cache, request)
+    assert ask(cache, {**request, "messages": [*request["messages"], user(cited)]}).read == 0
+
+
 def test_another_model_has_another_cache() -> None:
     cache = PromptCache()
     request = {"messages": [user(text("question", mark=MARK))]}

@@ -170,7 +170,7 @@ def test_an_exchange_that_two_files_hold_counts_once_and_keeps_its_number(conver
     again = conversation.with_name("2.jsonl")
     again.write_bytes(conversation.read_bytes())
     problem = CliRunner().invoke(app, ["sessions", "-c", str(conversation.parent)]).stderr
-    assert "3 exchanges are in several files, and counted once" in problem
+    assert "3 exchanges are told again by other files, and were counted once" in problem
     [session] = told("sessions", "-c", str(conversation.parent))["sessions"]
     assert (session["calls"], session["failed_attempts"]) == (2, 1)
     listed = {row["n"]: row["output_tokens"] for row in told("list", "-c", str(conversation.parent))}

@@ -636,7 +636,7 @@ def test_c18_what_an_attempt_had_seen_before_it_died_may_be_billed(tmp_path: Pat
     assert (found["totals"]["requests"], found["totals"]["failed_attempts"]) == (1, 2)
     assert counters(found["totals"]) == (14, 500, 0, 45)
     assert not found["totals"]["complete"] and found["rows"][0]["maybe_billed"]
-    assert "failed attempts of 1 calls had spent, billed or not" in run("-c", tmp_path)[0]
+    assert "calls with failed attempts whose spending is in the sums, billed or not: 1" in run("-c", tmp_path)[0]
 
 
 @pytest.mark.parametrize("first", [200, 529])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzers.models import cache_minimum, model_of
+from analyzers.models import cache_minimum, model_of, strips_thinking
 
 ARN = "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic.claude-sonnet-9-9-20300101-v1:0"
 
@@ -94,3 +94,15 @@ def test_a_region_is_told_by_the_name(name: str, regional: str | None, is_region
 )  # fmt: skip
 def test_the_smallest_prefix_that_is_cached(name: str | None, least: int | None) -> None:
     assert cache_minimum(name) == least
+
+
+@pytest.mark.parametrize(
+    ("name", "strips"),
+    [
+        ("claude-opus-4-1", True), ("claude-sonnet-4-5-20250929", True), ("claude-haiku-4-5", True),
+        ("claude-3-7-sonnet-20250219", True), ("claude-opus-4-5", False), ("claude-sonnet-4-6", False),
+        ("claude-haiku-5-5", False), ("claude-fable-5", False), ("gpt-y", False), (None, False),
+    ],
+)  # fmt: skip
+def test_the_models_that_forget_earlier_thinking(name: str | None, strips: bool) -> None:
+    assert strips_thinking(name) is strips
