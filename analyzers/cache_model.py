@@ -203,9 +203,8 @@ class CacheModel:
         least, most = _lives(mark, asked.prompt, counted)
         if before is None or not before.alive(asked.start):
             entry = Entry(asked.start, least, most, asked.begun, tokens, mark.chars, asked.n)
-        elif before.readable(asked.start) and (before.tokens or 0) <= (counted.read or 0):
-            most = max(before.ttl, SECONDS[mark.ttl])
-            entry = replace(before, since=max(before.since, asked.start), ttl=most, tokens=tokens)
+        elif counted.read and before.readable(asked.start) and (before.tokens or 0) <= counted.read:
+            entry = replace(before, ttl=max(before.ttl, SECONDS[mark.ttl]), tokens=tokens)
         else:
             begun = asked.begun
             if counted.read is None or not before.readable(asked.start):  # two wrote it: the first answer counts

@@ -9,7 +9,9 @@ What is left out of sums is set aside with its reason and count, never dropped.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from analyzers.spent import NOTHING, Spent
@@ -67,7 +69,7 @@ class Call(NamedTuple):
 def merged(found: Iterable[Call]) -> list[Call]:
     """Each call once, retries joined to the call they are attempts of, in time order."""
     by_id: dict[str, Call] = {}
-    several: dict[str, list[Call]] = {}
+    several: dict[str, _Several] = {}
     out: list[Call] = []
     for call in found:
         key = call.message_id or call.result or (f"request {call.request_id}" if call.request_id else None)
@@ -79,20 +81,46 @@ def merged(found: Iterable[Call]) -> list[Call]:
             continue
         if _is_same(call, other):
             by_id[key] = joined(other, call)
-            continue
-        same = several.setdefault(key, [])  # a mock of the API that gives one id to every answer
-        for position, other in enumerate(same):
-            if _is_same(call, other):
-                same[position] = joined(other, call)
-                break
         else:
-            same.append(call)
+            several.setdefault(key, _Several()).add(call)
     _answered(by_id)
     out += by_id.values()
     for same in several.values():
-        out += same
+        out += same.calls
     out.sort(key=_moment)
     return _attempts(out)
+
+
+class _Several:
+    """Calls with one and the same id that are not the same call, as a mock of the API makes them: found by request id
+    or by their moment, however many they are."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+        self._by_request: defaultdict[str, list[int]] = defaultdict(list)
+        self._by_second: defaultdict[int | None, list[int]] = defaultdict(list)
+
+    def add(self, call: Call) -> None:
+        """Joins the call to the one that it is another record of; keeps it when there is none."""
+        for place in self._candidates(call):
+            if _is_same(call, self.calls[place]):
+                self.calls[place] = joined(self.calls[place], call)
+                return
+        place = len(self.calls)
+        self.calls.append(call)
+        if call.request_id is not None:
+            self._by_request[call.request_id].append(place)
+        self._by_second[None if call.time is None else int(call.time)].append(place)
+
+    def _candidates(self, call: Call) -> Iterator[int]:
+        if call.time is None:
+            yield from range(len(self.calls))
+            return
+        if call.request_id is not None:
+            yield from self._by_request[call.request_id]
+        second = int(call.time)
+        for near in (None, second - 1, second, second + 1):
+            yield from self._by_second.get(near, ())
 
 
 def _answered(by_id: dict[str, Call]) -> None:
@@ -130,6 +158,7 @@ def _is_same(a: Call, b: Call) -> bool:
     return a.time is None or b.time is None or abs(a.time - b.time) <= SAME_MOMENT
 
 
+@lru_cache(1 << 16)
 def file_of(place: str) -> str:
     """The file of a call's place."""
     return _IN_FILE.sub("", place)

@@ -17,6 +17,9 @@ from analyzers.skeleton_tables import print_skeleton, skeleton_json
 from analyzers.summary import summarise
 from analyzers.tables import heading
 
+LARGEST = 64 * 1024 * 1024
+"""Bytes of a file whose text is looked for: twice the largest request."""
+
 
 def skeleton(given: Given, n: int, as_json: bool, every: bool = False) -> None:
     """One request in lengths. ``every``: all tools and blocks, not only the longest."""
@@ -63,8 +66,14 @@ def _wanted(text: str | None, file: str | None) -> str:
 
 def _text_of(file: str) -> str:
     try:
-        return Path(file).expanduser().read_bytes().decode()
-    except OSError as error:
-        raise Failure(f"{file} cannot be read ({error.strerror or error})", 3) from None
-    except UnicodeDecodeError as error:
-        raise Failure(f"{file} is not UTF-8 text (byte {error.start}): give the text that the client sent", 3) from None
+        with Path(file).expanduser().open("rb") as stream:
+            data = stream.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            raise Failure(f"{file} is larger than any request: give the part of it that was sent", 3)
+        return data.decode()
+    except (OSError, RuntimeError, ValueError) as error:
+        if isinstance(error, UnicodeDecodeError):
+            reason = f"byte {error.start}"
+            raise Failure(f"{file} is not UTF-8 text ({reason}): give the text that the client sent", 3) from None
+        told = (error.strerror if isinstance(error, OSError) else None) or error
+        raise Failure(f"{file} cannot be read ({told})", 3) from None

@@ -144,6 +144,7 @@ class Tracer:
         self.tree = Tree()
         self._unit = unit
         self._digester = Digester()
+        self._shared: tuple[list[Json], list[_Step]] = ([], [])  # the last request's messages, and what they were
         self._answered: dict[str, _Prompt] = {}
         self._waiting: dict[str, _Waiting] = {}
 
@@ -258,7 +259,20 @@ class Tracer:
     # Prompts
 
     def _steps(self, messages: list[Json]) -> list[_Step]:
-        return [(self._digester.message(message), _said(message)) for message in messages]
+        """Digest of each message, and the gist of the assistant's. A reader that puts requests together shares the
+        messages between them: those that are the very objects of the request before are not looked at again."""
+        before, steps = self._shared
+        same = 0
+        for one, other in zip(before, messages, strict=False):
+            if one is not other:
+                break
+            same += 1
+        steps = steps[:same] + [self._step(message) for message in messages[same:]]
+        self._shared = messages, steps
+        return steps
+
+    def _step(self, message: Json) -> _Step:
+        return self._digester.message(message), _said(message)
 
     def _walk(self, node: int, steps: Iterable[_Step]) -> int:
         for message, said in steps:

@@ -9,14 +9,17 @@ in silence. (Public reports: one fork inflated a total 91 times.)
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Literal
+from itertools import islice, pairwise
+from typing import Final, Literal
 
 from analyzers.calls import Call, file_of
 from analyzers.spent import Sum, summed
+
+_MOST_FILES: Final = 50  # that may hold what a run repeats: more of them with the same counters tell of a mock
 
 type Counters = tuple[int | None, int | None, int | None, int | None]
 """Uncached input, cache writes, cache reads, output."""
@@ -43,16 +46,40 @@ def set_aside(calls: Sequence[Call], runs: Iterable[Sequence[Call]]) -> tuple[li
     standing = {call.place for call in calls}
     runs = [[call for call in run if call.place in standing] for run in runs]
     nameless = [call for call in calls if call.logged and call.message_id is None and call.request_id is None]
-    by_counters: dict[Counters, list[Call]] = {_counters(call): [] for group in (*runs, nameless) for call in group}
-    for call in calls if by_counters else ():
-        if (alike := by_counters.get(_counters(call))) is not None:
-            alike.append(call)
+    wanted = {_counters(call) for group in (*runs, nameless) for call in group}
+    alike = _Alike(calls, wanted) if wanted else _Alike((), wanted)
     for run in runs:
-        _same_order(run, by_counters, copies)
+        _same_order(run, alike, copies)
     for group in _by_file(nameless).values():
-        _nameless(group, by_counters, copies)
+        _nameless(group, alike, copies)
     kept = [call for call in calls if call.place not in copies]
     return kept, _told(copies.values())
+
+
+class _Alike:
+    """Calls by their counters, and by file, each in time order: so that a call is looked for, not searched."""
+
+    def __init__(self, calls: Sequence[Call], wanted: Container[Counters]) -> None:
+        self.all: defaultdict[Counters, list[tuple[str, Call]]] = defaultdict(list)
+        self._times: defaultdict[tuple[Counters, str], list[float]] = defaultdict(list)
+        self._calls: defaultdict[tuple[Counters, str], list[Call]] = defaultdict(list)
+        for call in calls:
+            counters = _counters(call)
+            if counters in wanted:
+                file = file_of(call.place)
+                self.all[counters].append((file, call))
+                self._times[counters, file].append(call.time or 0.0)
+                self._calls[counters, file].append(call)
+
+    def files(self, counters: Counters) -> list[str]:
+        """The first few files that have such calls."""
+        return list(islice(dict.fromkeys(file for file, _ in self.all[counters]), _MOST_FILES))
+
+    def after(self, counters: Counters, file: str, time: float | None) -> Call | None:
+        """The first such call of a file, or the first later than a moment."""
+        times = self._times.get((counters, file), ())
+        place = 0 if time is None else bisect_right(times, time)
+        return self._calls[counters, file][place] if place < len(times) else None
 
 
 def _counters(call: Call) -> Counters:
@@ -75,61 +102,54 @@ def _same_moment(calls: Sequence[Call], copies: dict[str, tuple[Reason, Call, st
             copies[copy.place] = ("probable_replay", copy, original.place)
 
 
-def _same_order(
-    run: Sequence[Call], by_counters: dict[Counters, list[Call]], copies: dict[str, tuple[Reason, Call, str]]
-) -> None:
+def _same_order(run: Sequence[Call], alike: _Alike, copies: dict[str, tuple[Reason, Call, str]]) -> None:
     """A run of one second that repeats calls of one other file, in their order and at other times. Calls that are all
     alike (a mock of the API makes such) repeat nothing."""
     run = [call for call in run if _counts(call) and call.place not in copies]
-    if len(run) < 2:
+    if len({_counters(call) for call in run}) < 2:
         return
-    others = {file_of(other.place): None for other in by_counters[_counters(run[0])] if _is_before(other, run[0])}
-    steps = max((_steps(run, by_counters, file) for file in others), key=len, default=[])
+    own = file_of(run[0].place)
+    others = [file for file in alike.files(_counters(run[0])) if file != own]
+    steps = max((_steps(run, alike, file) for file in others), key=len, default=[])
     if len({_counters(call) for call, _ in steps}) >= 2:
         copies.update((call.place, ("probable_replay", call, other.place)) for call, other in steps)
 
 
-def _is_before(other: Call, call: Call) -> bool:
-    return file_of(other.place) != file_of(call.place) and (other.time or 0.0) < (call.time or 0.0)
-
-
-def _steps(run: Sequence[Call], by_counters: dict[Counters, list[Call]], file: str) -> list[tuple[Call, Call]]:
+def _steps(run: Sequence[Call], alike: _Alike, file: str) -> list[tuple[Call, Call]]:
     """The calls from the start of a run that repeat calls of this file in their order, each with the one it repeats."""
     steps: list[tuple[Call, Call]] = []
     for call in run:
-        after = steps[-1][1].time or 0.0 if steps else None
-        for other in by_counters[_counters(call)]:
-            if (
-                file_of(other.place) == file
-                and _is_before(other, call)
-                and (after is None or (other.time or 0.0) > after)
-            ):
-                steps.append((call, other))
-                break
-        else:
+        other = alike.after(_counters(call), file, steps[-1][1].time or 0.0 if steps else None)
+        if other is None or (other.time or 0.0) >= (call.time or 0.0):
             break
+        steps.append((call, other))
     return steps
 
 
-def _nameless(
-    group: Sequence[Call], by_counters: dict[Counters, list[Call]], copies: dict[str, tuple[Reason, Call, str]]
-) -> None:
+def _nameless(group: Sequence[Call], alike: _Alike, copies: dict[str, tuple[Reason, Call, str]]) -> None:
     """All records of a file that have no id, when each of them has the counters of an identified call elsewhere, or
     is one more record of the call before it."""
     found: list[tuple[Call, Call]] = []
-    used: set[str] = set()
+    own = file_of(group[0].place)
+    rest: dict[Counters, Iterator[Call]] = {}
     for call in group:
-        for other in by_counters[_counters(call)]:
-            named = other.message_id is not None or other.request_id is not None
-            if named and _counts(call) and file_of(other.place) != file_of(call.place) and other.place not in used:
-                used.add(other.place)
-                found.append((call, other))
-                break
-        else:
-            if not found or _counters(found[-1][0]) != _counters(call):
-                return
+        counters = _counters(call)
+        if counters not in rest:
+            rest[counters] = _named_elsewhere(alike.all[counters], own)
+        other = next(rest[counters], None) if _counts(call) else None
+        if other is not None:
+            found.append((call, other))
+        elif found and _counters(found[-1][0]) == counters:
             found.append((call, found[-1][1]))
+        else:
+            return
     copies.update((call.place, ("unidentified_copy", call, other.place)) for call, other in found)
+
+
+def _named_elsewhere(alike: Iterable[tuple[str, Call]], own: str) -> Iterator[Call]:
+    for file, other in alike:
+        if file != own and (other.message_id is not None or other.request_id is not None):
+            yield other
 
 
 def _by_file(calls: Iterable[Call]) -> dict[str, list[Call]]:

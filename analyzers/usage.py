@@ -188,7 +188,11 @@ def days(zone: tzinfo) -> Callable[[float | None], str | None]:
         slot = int(time // step)
         found = known_days.get(slot)
         if found is None:
-            found = known_days[slot] = datetime.fromtimestamp(slot * step, zone).date().isoformat()
+            try:
+                found = datetime.fromtimestamp(slot * step, zone).date().isoformat()
+            except (OverflowError, ValueError, OSError):  # a day before the first or after the last there is
+                return None
+            known_days[slot] = found
         return found
 
     return day

@@ -195,7 +195,7 @@ class _Reader:
     def _parse(self, line: bytes) -> None:
         try:
             record = DECODER.decode(line)
-        except DecodeError:  # damage, or a member of another kind than it should be
+        except (DecodeError, RecursionError):  # damage, depth, or a member of another kind than it should be
             self._parse_whole(line)
             return
         kind, message = record.type, record.message

@@ -6,7 +6,7 @@ way is decoded as a whole instead.
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import MAXYEAR, datetime
 from typing import Any
 
 import orjson
@@ -209,9 +209,10 @@ def word(value: dict[str, Any], name: str) -> str | None:
 
 
 def seconds(stamp: str) -> float | None:
-    """Seconds since the epoch of a log's timestamp; None when it is no time with a zone."""
+    """Seconds since the epoch of a log's timestamp; None when it is no time with a zone, or none that every zone can
+    show."""
     try:
         moment = datetime.fromisoformat(stamp)
-        return moment.timestamp() if moment.tzinfo is not None else None
-    except (ValueError, OverflowError, OSError):
+    except (ValueError, OverflowError):
         return None
+    return moment.timestamp() if moment.tzinfo is not None and 1 < moment.year < MAXYEAR else None

@@ -52,12 +52,19 @@ class Sources:
     def _expanded(self, path: str) -> list[str]:
         if path == "-":
             return ["-"]
-        place = Path(path).expanduser()
-        if place.is_dir():
+        if not path.strip():
+            raise NoSuchSource(f"an empty path names nothing; {WHAT_TO_DO}")
+        try:
+            place = Path(path).expanduser()
+            is_folder, exists = place.is_dir(), place.exists()
+        except (RuntimeError, OSError, ValueError) as error:  # no such user, a name too long, a NUL in it
+            reason = error.strerror if isinstance(error, OSError) else "no such path"
+            raise NoSuchSource(f"{path[:200]} cannot be looked at ({reason}); {WHAT_TO_DO}") from None
+        if is_folder:
             found = [str(file) for file in folder_files(place)]
             self._found.update(found)
             return found
-        if not place.exists():
+        if not exists:
             raise NoSuchSource(f"{path} does not exist; {WHAT_TO_DO}")
         self._found.discard(str(place))
         return [str(place)]

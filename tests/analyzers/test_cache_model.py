@@ -227,6 +227,64 @@ def test_what_the_server_had_lost_is_written_anew() -> None:
     assert (predicted.read, predicted.exact) == (610, True)
 
 
+def test_what_is_written_anew_can_be_read_when_its_own_answer_has_begun() -> None:
+    model = CacheModel()
+    prompt = cached_prompt(asking(text("a", mark=MARK)), MODEL, Digester())
+    wrote = Spent(7, 610, 610, 0, 0, 1)
+    model.told(Asked(1, 0.0, 0.1, MODEL, prompt), wrote)
+    model.told(Asked(2, 200.0, 260.0, MODEL, prompt), wrote)
+    assert model.predict(Asked(3, 230.0, 230.1, MODEL, prompt), wrote).why == "concurrent"
+
+
+def test_a_read_renews_an_entry_that_the_request_itself_does_not_mark() -> None:
+    a = text("a", mark=MARK)
+    outcomes = modelled(
+        Sent(asking(a)), Sent(asking(text("a"), text("z", 9, MARK)), 200), Sent(asking(a, text("y", 9, MARK)), 450)
+    )
+    assert [(one.predicted.read or 0) > 0 for one in outcomes] == [False, True, True]
+    assert all(one.predicted.exact and right(one) for one in outcomes)
+
+
+def test_a_breakpoint_inside_what_is_read_lives_as_long_as_it_asks_for() -> None:
+    """That all that was written lives five minutes says nothing of it: nothing was written there."""
+    outcomes = modelled(
+        Sent(asking(text("a"), text("b", 9, MARK))),
+        Sent(asking(text("a", mark=HOUR), text("b", 9), text("c", 9, MARK)), 10),
+        Sent(asking(text("a", mark=HOUR), text("other", 9, MARK)), 700),
+    )
+    assert outcomes[2].counted.read and outcomes[2].predicted.read
+    assert not outcomes[2].predicted.exact
+
+
+def test_what_continues_behind_the_last_hour_writes_nothing_for_an_hour() -> None:
+    model, digester = CacheModel(), Digester()
+    system = [text("rules", mark=HOUR)]
+    one = cached_prompt(asking(text("a", 90, MARK), system=system), MODEL, digester)
+    two = cached_prompt(asking(text("a", 90), text("b", 90, MARK), system=system), MODEL, digester)
+    model.told(Asked(1, 0.0, 0.1, MODEL, one), Spent(7, 710, None, None, 0, 1))
+    predicted = model.predict(Asked(2, 10.0, 10.1, MODEL, two), Spent(7, 100, 100, 0, 710, 1))
+    assert (*figures(predicted), predicted.exact) == (710, 100, 100, 0, True)
+
+
+def test_a_read_that_ends_elsewhere_teaches_nothing() -> None:
+    """Less was read than the shorter of two entries has: it cannot be the longer one."""
+    model, digester = CacheModel(), Digester()
+    system = [text("rules", mark=MARK)]
+    short = cached_prompt({"system": system, "messages": []}, MODEL, digester)
+    long = cached_prompt(asking(text("a", 90, MARK), text("b", 90, MARK), system=system), MODEL, digester)
+    model.told(Asked(1, 0.0, 0.1, MODEL, short), Spent(7, 610, 610, 0, 0, 1))
+    model.told(Asked(2, 5.0, 5.1, MODEL, long), Spent(7, 200, 200, 0, 610, 1))
+    model.told(Asked(3, 10.0, 10.1, MODEL, long), Spent(7, 260, 260, 0, 550, 1))
+    assert 550 not in {entry.tokens for entry in model.entries.values()}
+
+
+def test_a_server_that_caches_nothing_leaves_no_entries() -> None:
+    model = CacheModel()
+    prompt = cached_prompt(asking(text("a", mark=MARK)), "other", Digester())
+    model.told(Asked(1, 0.0, 0.1, "other", prompt), Spent(617, 0, 0, 0, 0, 1))
+    assert not model.entries
+
+
 # Any conversations
 
 

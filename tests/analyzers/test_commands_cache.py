@@ -669,16 +669,9 @@ def test_a_break_is_priced_as_written_less_what_reading_costs(capture: Capture) 
 
 def test_side_calls_are_no_session_to_show(capture: Capture) -> None:
     capture.call(usage(0, 2000), 1)
-    capture.call(
-        usage(0, 0),
-        1,
-        session=None,
-        max_tokens=1,
-        tools=None,
-        system=None,
-        messages=[{"role": "user", "content": "quota"}],
-    )
-    assert len(told("1", "-c", str(capture.written()))["sessions"]) == 1
+    quota = [{"role": "user", "content": "quota"}]
+    capture.call(usage(0, 0), session="t", max_tokens=1, tools=None, system=None, messages=quota)
+    assert [chain["session"] for chain in told("1", "-c", str(capture.written()))["sessions"]] == ["s"]
 
 
 @pytest.mark.parametrize("over", [0, 400, -1])
