@@ -8,6 +8,7 @@ import pytest
 import session_logs as logs
 from capture_files import end, request, response, start, written
 from json_values import DATA
+from recorded_session import OLDER, unpacked
 from typer.testing import CliRunner
 
 from analyzers.cli import app
@@ -349,3 +350,21 @@ def test_nothing_recorded(tmp_path: Path) -> None:
     empty = str(written(tmp_path, "1.jsonl", start(), end()))
     assert run("sessions", "-c", empty) == "no request was recorded\n"
     assert told("sessions", "-c", empty) == {"sessions": []}
+
+
+def test_a_fork_in_older_logs_leaves_its_calls_to_the_session_they_were_made_in(tmp_path: Path) -> None:
+    recorded = unpacked(OLDER, tmp_path)
+    wire = {row["session"]: row for row in told("sessions", "-c", str(recorded.captures))["sessions"]}
+    log = {row["session"]: row for row in told("sessions", "-c", str(recorded.logs))["sessions"]}
+    assert list(log) == list(wire)
+    for name, row in log.items():
+        origins = [[thread["session_from"] for thread in side["threads"]] for side in (row, wire[name])]
+        assert origins[0] == origins[1]
+        assert row["warm_start"] == wire[name]["warm_start"]
+    used = {row["session"]: row["requests"] for row in told("usage", "-c", str(recorded.logs))["sessions"]}
+    assert used == {name: row["calls"] for name, row in log.items()}
+
+
+def test_messages_counted_in_older_logs_are_lower_bounds(tmp_path: Path) -> None:
+    shown = run("sessions", "-c", str(unpacked(OLDER, tmp_path).logs))
+    assert "≥1 ≥3 ≥5" in shown

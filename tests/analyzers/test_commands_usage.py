@@ -639,6 +639,16 @@ def test_c18_what_an_attempt_had_seen_before_it_died_may_be_billed(tmp_path: Pat
     assert "calls with failed attempts whose spending is in the sums, billed or not: 1" in run("-c", tmp_path)[0]
 
 
+def test_c18_a_retry_that_asks_for_no_stream_is_an_attempt_too(tmp_path: Path) -> None:
+    whole = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "same"}]}
+    made = [start()]
+    for n, (status, stream) in enumerate(((529, True), (200, False))):
+        sent = dump(whole | {"stream": stream})
+        made += [request(f"r{n}", sent, at=2.0 * n), answer(f"r{n}", status, at=2.0 * n + 1)]
+    totals = used(written(tmp_path, "1.jsonl", *made))["totals"]
+    assert (totals["requests"], totals["failed"], totals["failed_attempts"]) == (1, 0, 1)
+
+
 @pytest.mark.parametrize("first", [200, 529])
 def test_c18_an_equal_request_ten_minutes_later_is_a_call_of_its_own(tmp_path: Path, first: int) -> None:
     found = used(written(tmp_path, "1.jsonl", *attempts(first, 200, gap=600.0)))
@@ -838,3 +848,34 @@ def test_a_log_on_standard_input(tmp_path: Path) -> None:
     content = lines(assistant("m1", usage(1, 10), timestamp=stamp(5)))
     result = CliRunner().invoke(app, ["usage", "-c", "-", "--json"], input=content)
     assert json.loads(result.stdout)["totals"]["output_tokens"] == 10
+
+
+def test_a_lower_bound_is_told_for_each_counter(tmp_path: Path) -> None:
+    totals = used(
+        written(tmp_path, "1.jsonl", start(), request("a", body()), response("a", usage={"input_tokens": 3}))
+    )["totals"]
+    assert totals["input_tokens"] == 3 and totals["output_tokens"] is None
+    assert "output_tokens" in totals["at_least"] and "input_tokens" not in totals["at_least"]
+
+
+def test_requests_of_files_without_answers_are_no_calls_and_are_named(tmp_path: Path) -> None:
+    place = tmp_path / "body.json"
+    place.write_bytes(body())
+    capture = written(tmp_path, "1.jsonl", start(), request("a", body("other")), response("a"))
+    found = used(capture, place)
+    assert found["totals"]["requests"] == 1 and found["without_answer"] == 1
+    assert "requests of files that hold no answers, in no sum: 1" in run("-c", capture, "-c", place)[0]
+
+
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00Z"])
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/New_York"])
+def test_a_time_at_the_edge_of_the_calendar_is_unknown(tmp_path: Path, moment: str, zone: str) -> None:
+    place = log(tmp_path, assistant("m1", timestamp=moment))
+    assert used(place)["rows"][0]["time"] is None
+    assert run("-c", place, "--tz", zone)[0]
+
+
+def test_thousands_of_equal_counters_repeat_nothing(tmp_path: Path) -> None:
+    made = [assistant(f"m{n}", usage(5, 7), timestamp=stamp(n / 4)) for n in range(3000)]
+    found = used(log(tmp_path, *made))
+    assert found["totals"]["requests"] == 3000 and not found["set_aside"]

@@ -599,3 +599,10 @@ def test_times_without_a_zone_are_unknown(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_what_a_placeholder_is(output: int | None, chars: int, asked: bool, placeholder: bool) -> None:
     assert is_placeholder(Spent(output=output), chars, asked) == placeholder
+
+
+@pytest.mark.parametrize("depth", [300, 20_000])
+def test_depth_costs_no_figure(tmp_path: Path, depth: int) -> None:
+    deep = lines(assistant("m2")).replace(b'"content":[', b'"content":[' + b"[" * depth + b"]" * depth + b",", 1)
+    (found,) = scan([str(written(tmp_path, lines(assistant("m1")) + deep))], 0)
+    assert [call.message_id for call in found.calls] == ["m1", "m2"]

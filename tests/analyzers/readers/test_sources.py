@@ -258,3 +258,20 @@ def test_a_pipe_or_socket_in_a_folder_is_not_opened(tmp_path: Path, monkeypatch:
     exchanges, problems = read(tmp_path)
     assert len(exchanges) == 1
     assert problems == ["2 files of no kind that can be read were left out: listening, nobody-writes"]
+
+
+@pytest.mark.parametrize("path", ["~nobody-of-this-name/x", "a" * 5000, "a\0b", "", "  "])
+def test_a_path_that_cannot_be_looked_at_is_one_sentence(path: str) -> None:
+    with pytest.raises(NoSuchSource, match="name a capture file"):
+        Sources([path])
+
+
+def test_a_log_is_told_by_the_lines_behind_a_very_long_first_one(tmp_path: Path) -> None:
+    place = tmp_path / "log.jsonl"
+    strange = b'{"type":"strange","data":"' + b"x" * 2_100_000 + b'","uuid":"1"}\n'
+    place.write_bytes(
+        strange + b'{"parentUuid":null,"type":"user","message":{"role":"user","content":"hi"},"uuid":"2"}\n'
+    )
+    assert Sources([str(place)]).kind(str(place)) == "claude_code"
+    place.write_bytes(b'{"model":"m","messages":[{"role":"user","content":"' + b"x" * 2_100_000 + b'"}]}')
+    assert Sources([str(place)]).kind(str(place)) == "body"
