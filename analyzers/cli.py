@@ -342,6 +342,11 @@ def run_app(target: typer.Typer) -> None:
     try:
         target()
         sys.stdout.flush()
+    except SystemExit as ending:
+        if isinstance(ending.__context__, BrokenPipeError):  # told as a failure by the library of the command line
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise SystemExit(0) from None
+        raise
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is not tried again at the exit
         if isinstance(error, BrokenPipeError):

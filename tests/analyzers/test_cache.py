@@ -9,7 +9,7 @@ import pytest
 
 from analyzers.cache import CAUSES, CacheRow, Cause, Seen, cause_of, chain, law, to_compare
 from analyzers.cache_model import Entry, Prediction
-from analyzers.cache_prompt import CachedPrompt, cached_prompt
+from analyzers.cache_prompt import CachedPrompt, Spotted, cached_prompt
 from analyzers.digests import Digester
 from analyzers.first_difference import Place
 from analyzers.lineage import Thread, Turn
@@ -215,6 +215,14 @@ def test_the_end_of_what_was_cached_counts_and_not_an_earlier_breakpoint_that_is
     system = [{"type": "text", "text": "rules " * 500, "cache_control": MARK}]
     one, other = prompt(1, system=system), prompt(30, system=system)
     assert cause(replace(ONE, prompt=one), replace(TWO, prompt=other)) == "look_back"
+
+
+def test_thinking_that_the_model_forgets_is_a_cause_and_a_place() -> None:
+    thought = Spotted("messages[1].content[0]", 90)
+    before = replace(ONE, prompt=replace(prompt(1), thought=thought))
+    assert cause(before, TWO) == "thinking_stripped"
+    assert cause(before, replace(TWO, prompt=replace(prompt(2), thought=thought))) == "unexplained"
+    assert cause(before, TWO, place=SYSTEM) == "system"
 
 
 def test_another_time_to_live_is_asked_for() -> None:

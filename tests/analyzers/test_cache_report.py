@@ -179,6 +179,15 @@ def test_what_a_client_sent_never_raises() -> None:
     assert report(*many).broken == 0
 
 
+def test_a_split_that_does_not_add_up_says_nothing_of_the_time_to_live() -> None:
+    split = {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 400}
+    part = call(talk("hi"), usage=counted(0, 1000, cache_creation=split))
+    [row] = rows(report(part))
+    assert row.seen.lives == ()
+    [row] = rows(report(said(1, 0, 1000)))
+    assert row.seen.lives == ("5m",)
+
+
 def test_another_name_of_one_model_hides_no_other_cause() -> None:
     renamed = said(2, 0, 1000, system="other", model="claude-opus-5-5-20260901")
     row = rows(report(said(1, 0, 1000), renamed))[1]

@@ -213,6 +213,17 @@ def test_standard_input(session: str) -> None:
     assert json.loads(result.stdout)["ended"] == "completed"
 
 
+@pytest.mark.parametrize("name", ["list", "usage", "sessions", "cache"])
+def test_a_pipe_that_is_closed_before_anything_is_printed_is_no_error(session: str, name: str) -> None:
+    with subprocess.Popen(
+        command(name, "--captures", session), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
+
+
 def test_a_reader_of_the_pipe_that_goes_away_is_no_error(tmp_path: Path) -> None:
     lines = [part for n in range(3000) for part in (request(str(n), body(), at=float(n)), response(str(n)))]
     written(tmp_path, "a.jsonl.zst", start(), *lines, end())

@@ -659,12 +659,13 @@ def test_the_server_s_own_verdict_stands_beside_ours(capture: Capture) -> None:
     assert "the server says tools_changed" in run("-c", str(capture.folder))
 
 
-def test_a_break_is_priced_as_written_less_what_reading_costs(capture: Capture) -> None:
+@pytest.mark.parametrize(("hour", "usd"), [(0, 1.25), (1_000_100, 2.00)])
+def test_a_break_is_priced_as_written_less_what_reading_costs(capture: Capture, hour: int, usd: float) -> None:
     capture.call(usage(0, 1_000_000), 1, model="claude-haiku-4-5")
-    capture.call(usage(0, 1_000_100), 2, model="claude-haiku-4-5")
+    capture.call(usage(0, 1_000_100, hour=hour), 2, model="claude-haiku-4-5")
     row = capture.rows()[1]
     assert row["written_again"] == 1_000_000
-    assert row["surcharge_usd"] == pytest.approx(1.25 - 0.10)
+    assert row["surcharge_usd"] == pytest.approx(usd - 0.10)
 
 
 def test_side_calls_are_no_session_to_show(capture: Capture) -> None:
