@@ -19,7 +19,8 @@ from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
-from analyzers.exchange import Exchange, Logged, Request
+from analyzers.digests import as_blocks
+from analyzers.exchange import Exchange, Logged, Request, Response
 from analyzers.readers.chat_values import blocks_in, seconds, text_or_bytes, written
 from analyzers.readers.source import Source
 from analyzers.wire.jsontext import Json
@@ -195,7 +196,7 @@ def _turns(rows: list[_Row], session: str | None, source: Source, left_out: _Lef
         if row.role == "user":
             last = index
         elif row.role == "assistant" and last is not None:
-            yield _exchange(rows[last], messages[: last + 1], system, session, source)
+            yield _exchange(rows[last], messages[: last + 1], system, session, source, (row, messages[index]))
             last, asked = None, True
     if last is not None:
         yield _exchange(rows[last], messages[: last + 1], system, session, source)
@@ -214,11 +215,22 @@ def _system(contents: list[str]) -> Json:
     return blocks or None
 
 
-def _exchange(row: _Row, messages: list[Json], system: Json, session: str | None, source: Source) -> Exchange:
+def _exchange(
+    row: _Row,
+    messages: list[Json],
+    system: Json,
+    session: str | None,
+    source: Source,
+    answered: tuple[_Row, Json] | None = None,
+) -> Exchange:
+    """``answered``: the store's row of the answer, and that as a message; it tells its text and nothing else of it."""
     body = ({} if system is None else {"system": system}) | {"messages": messages}
     request = Request(body=body, time=row.time, path="/v1/messages", notes=(ASSEMBLED,))
     logged = Logged(session=session, messages=len(messages))
-    return Exchange(request, None, "not_recorded", f"{source.place}, message {_name(row.id)}", logged)
+    response = None
+    if answered is not None:
+        response = Response(time=answered[0].time, content=as_blocks(answered[1]["content"]))
+    return Exchange(request, response, "not_recorded", f"{source.place}, message {_name(row.id)}", logged)
 
 
 def _name(value: Any) -> str | None:
