@@ -97,9 +97,7 @@ class Lines:
         self._tell = tell
         self._waiting: list[tuple[int | None, Mapping[str, Any], Mapping[str, Any], object]] = []
 
-    def add(
-        self, number: int | None, request: Mapping[str, Any], response: Mapping[str, Any], client: object
-    ) -> None:
+    def add(self, number: int | None, request: Mapping[str, Any], response: Mapping[str, Any], client: object) -> None:
         """One exchange, as ``describe`` takes it. ``client``: whose it was, for the log's own prefix."""
         self._waiting.append((number, request, response, client))
         if len(self._waiting) > 1:

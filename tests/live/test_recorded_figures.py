@@ -143,9 +143,7 @@ def test_a_malformed_body_is_recorded_with_its_reason_and_reaches_the_api_as_it_
     assert "stumbled" not in proxy.log()
 
 
-def test_the_list_of_a_running_proxy_tells_what_is_in_flight(
-    start: Callable[..., Proxy], stub: StubApi
-) -> None:
+def test_the_list_of_a_running_proxy_tells_what_is_in_flight(start: Callable[..., Proxy], stub: StubApi) -> None:
     proxy = start(stub.url).up()
     client = proxy.client()
     client.send(request_bytes("held", BODY, x_stub="hold"))
