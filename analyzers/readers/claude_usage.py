@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
@@ -49,9 +50,12 @@ from analyzers.wire.usage import Usage, count
 LINE_LIMIT = 64 * 1024 * 1024
 """Bytes of one line: twice the largest request. A longer one is passed over with notice."""
 
-_BUFFER = 1 << 17
+_BUFFER = 1 << 20
 
 _SHORT = 1 << 14  # bytes of a line that tells of a failed request, at the most
+_HEAD = 400  # bytes of it in which its kind is told
+_FAILED_OR_COST = re.compile(rb'"(?:api_error|cost-state)"').search
+_FIRST = re.compile(rb'"(?:api_error|cost-state|queue-operation)"').search
 
 _OPEN, _CLOSE = b"{"[0], b"}"[0]
 
@@ -136,23 +140,23 @@ class _Reader:
             at = start - 1 + self._skip(file)
         else:
             at = 0
-        readline = file.readline
+        readline, parse_line = file.readline, self._parse
+        telling = _FAILED_OR_COST if start else _FIRST
         while at < end and (line := readline(LINE_LIMIT)):
-            at += len(line)
+            size = len(line)
+            at += size
             self._line += 1
-            if len(line) == LINE_LIMIT and line[-1] != 10:
+            if size == LINE_LIMIT and line[-1] != 10:
                 at += self._skip(file)
                 self._count("lines longer than 64 MB were passed over")
             elif b'"assistant"' in line:
-                self._parse(line)
-            elif len(line) < _SHORT and (b'"api_error"' in line or b'"cost-state"' in line or self._begins(line)):
-                self._note(line)
-            elif line[0] != _OPEN or line[-2:-1] != b"}":
-                self._odd(line)
-
-    def _begins(self, line: bytes) -> bool:
-        """Whether this is the first record of the file's own process, which no copy brings along."""
-        return not self._began and not self.segment.start and b'"queue-operation"' in line
+                parse_line(line)
+            else:
+                if size < _SHORT and telling(line, 0, _HEAD):
+                    self._note(line)
+                    telling = _FAILED_OR_COST if self._began else telling
+                if line[0] != _OPEN or line[-2:-1] != b"}":
+                    self._odd(line)
 
     def _is_copy(self, record: Record, stamp: str) -> bool:
         """Whether a record is older than its file: a fork copies those of the session it leaves, and only newer
@@ -178,7 +182,8 @@ class _Reader:
         if type(row) is not dict:
             return
         if row.get("type") == "queue-operation":
-            self._began = self._began or text_of(row.get("timestamp")) or ""
+            if not self.segment.start:  # the first record of the file's own process, which no copy brings along
+                self._began = self._began or text_of(row.get("timestamp")) or ""
         elif row.get("subtype") == "api_error":
             self._failed += 1
         elif row.get("type") == "cost-state" and type(row.get("modelUsage")) is dict:
