@@ -163,12 +163,13 @@ def usage_report(sources: Sources, problems: list[Problem], zone: tzinfo = UTC) 
     logs = log_calls(sources, problems)
     calls = logs.calls
     without_answer = 0
-    if any(not _is_log(sources, file) for file in sources.files):
+    if any(not _is_log(sources, file) and not sources.is_companion(file) for file in sources.files):
         wire = traced(sources, problems, without_logs=True)
         calls = merged([*_by_turn(wire), *calls])
         without_answer = sum(trace is not None and trace.ended == "not_recorded" for trace in wire.traces)
-    kept, aside = set_aside(calls, logs.runs)
-    return report(kept, aside, synthetic=logs.synthetic, zone=zone, without_answer=without_answer)
+    with uncollected():
+        kept, aside = set_aside(calls, logs.runs)
+        return report(kept, aside, synthetic=logs.synthetic, zone=zone, without_answer=without_answer)
 
 
 def _by_turn(wire: Traced) -> Iterator[Call]:

@@ -85,6 +85,10 @@ class Sources:
                 self._kinds[file] = kind
         return self._kinds[file]
 
+    def is_companion(self, file: str) -> bool:
+        """Whether it is a file beside logs that a folder held and that says nothing about calls."""
+        return file in self._found and self._kinds.get(file) == "companion"
+
     def path_of(self, file: str) -> str:
         """A name under which a file can be opened."""
         kept = self._kept.get(file)
@@ -101,7 +105,7 @@ class Sources:
         for file in self.files:
             try:
                 kind = self.kind(file)
-                if kind in without or (file in self._found and kind == "companion"):
+                if kind in without or self.is_companion(file):
                     continue
                 if kind == "unknown" and file in self._found:
                     unknown.append(file)
