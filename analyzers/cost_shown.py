@@ -151,14 +151,8 @@ def _dearest(groups: Sequence[Group]) -> list[Group]:
 
 
 def _table(name: str, groups: Sequence[Group], totals: Cost, most: int | None) -> list[Grid | str]:
-    drawn = tables.grid(name, *_COLUMNS)
-    shown = groups if most is None else groups[:most]
-    for group in shown:
-        drawn.add(tables.name_of(group.name or tables.UNKNOWN), *_cells(group.cost))
-    if len(shown) < len(groups):
-        drawn.add(f"{len(groups) - len(shown)} more (--all)", *[""] * len(_COLUMNS))
-    drawn.add("total", *_cells(totals), total=True)
-    return [drawn, ""]
+    rows = [(group.name, _cells(group.cost)) for group in groups]
+    return tables.grouped(name, _COLUMNS, rows, _cells(totals), most)
 
 
 def _threads(report: CostReport, most: int | None) -> list[Grid | str]:

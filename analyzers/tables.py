@@ -111,6 +111,24 @@ def cell_len(text: str) -> int:
     return measured(text)
 
 
+def grouped(
+    name: str,
+    columns: Sequence[str],
+    rows: Sequence[tuple[str | None, Iterable[str]]],
+    total: Iterable[str],
+    most: int | None,
+) -> list[Grid | str]:
+    """A table of groups with their total. ``most``: rows before the others are only counted."""
+    drawn = grid(name, *columns)
+    shown = rows if most is None else rows[:most]
+    for group, cells in shown:
+        drawn.add(name_of(group or UNKNOWN), *cells)
+    if len(shown) < len(rows):
+        drawn.add(f"{len(rows) - len(shown)} more (--all)", *[""] * len(columns))
+    drawn.add("total", *total, total=True)
+    return [drawn, ""]
+
+
 def name_of(text: str) -> str:
     """A name from the traffic, safe to show and not longer than a line."""
     if len(text) > _LONGEST_NAME:

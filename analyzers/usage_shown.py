@@ -151,14 +151,8 @@ def _newest(groups: Sequence[Group]) -> list[Group]:
 
 
 def _table(name: str, groups: Sequence[Group], totals: Totals, most: int | None) -> list[Grid | str]:
-    drawn = tables.grid(name, *_COLUMNS)
-    shown = groups if most is None else groups[:most]
-    for group in shown:
-        drawn.add(tables.name_of(group.name or tables.UNKNOWN), *_cells(group.totals))
-    if len(shown) < len(groups):
-        drawn.add(f"{len(groups) - len(shown)} more (--all)", *[""] * len(_COLUMNS))
-    drawn.add("total", *_cells(totals), total=True)
-    return [drawn, ""]
+    rows = [(group.name, _cells(group.totals)) for group in groups]
+    return tables.grouped(name, _COLUMNS, rows, _cells(totals), most)
 
 
 def _threads(report: Report) -> Grid:
