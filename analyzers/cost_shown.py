@@ -13,7 +13,7 @@ from analyzers.prices import EXACT, Parts, Priced, Unpriced
 from analyzers.tables import Grid
 from analyzers.usage import known
 from analyzers.usage_shown import bound as at_least
-from analyzers.usage_shown import set_aside_json, sums_json
+from analyzers.usage_shown import identity_json, set_aside_json, sums_json
 from analyzers.wire.moment import timestamp
 
 _COLUMNS = ("calls", "input", "write 5m", "write 1h", "cache read", "output", "web search", "USD")
@@ -86,17 +86,7 @@ def _group_json(kind: str, group: Group) -> dict[str, Any]:
 
 def _row_json(row: CallCost) -> dict[str, Any]:
     call, found = row.call, row.found
-    told: dict[str, Any] = {
-        "time": None if call.time is None else timestamp(call.time),
-        "session": call.session,
-        "agent": call.agent,
-        "model": call.model,
-        "model_requested": call.requested,
-        "message_id": call.message_id,
-        "request_id": call.request_id,
-        "state": call.state,
-        "place": call.place,
-    }
+    told: dict[str, Any] = identity_json(call) | {"place": call.place}
     if isinstance(found, Priced):
         shares = {name: _number(parts.total) for name, parts in found.by_model}
         told |= _usd("usd", found.total) | _usd("usd_most", found.most)

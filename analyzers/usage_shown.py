@@ -98,8 +98,9 @@ def spent_json(spent: Spent) -> dict[str, int | None]:
     }
 
 
-def call_json(call: Call) -> dict[str, Any]:
-    told = {
+def identity_json(call: Call) -> dict[str, Any]:
+    """Which call it is."""
+    return {
         "time": None if call.time is None else timestamp(call.time),
         "session": call.session,
         "agent": call.agent,
@@ -108,6 +109,12 @@ def call_json(call: Call) -> dict[str, Any]:
         "message_id": call.message_id,
         "request_id": call.request_id,
         "state": call.state,
+    }
+
+
+def call_json(call: Call) -> dict[str, Any]:
+    told = {
+        **identity_json(call),
         **spent_json(call.spent),
         "attempts": call.attempts,
         "failed_attempts": call.failed_attempts,

@@ -28,7 +28,6 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-KINDS = frozenset(("start", "request", "response", "note", "end"))
 PIECE = 512
 """Compressed bytes given to the library at once: where it meets damage, it forgets what it had made of those."""
 

@@ -204,8 +204,7 @@ def visible_chars(content: Any) -> int:
 
 def word(value: dict[str, Any], name: str) -> str | None:
     """A member that is a non-empty string."""
-    member = value.get(name)
-    return member if type(member) is str and member else None
+    return text_of(value.get(name))
 
 
 def seconds(stamp: str) -> float | None:
