@@ -171,6 +171,7 @@ def _positions(request: dict[str, Any], model: str) -> Iterator[_Position]:
         text = _canonical(block)
         running.update(f"\n{role}\n".encode())
         running.update(text)
+        running.update(_in_order(block))
         tokens += _tokens(text)
         kind = block.get("type", "")
         if kind != previous or kind not in ("tool_use", "tool_result"):
@@ -266,6 +267,12 @@ def _canonical(block: dict[str, Any]) -> bytes:
     """The block without its own mark, keys sorted: equal prefixes have equal bytes."""
     bare = {key: value for key, value in block.items() if key != "cache_control"}
     return json.dumps(bare, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _in_order(block: dict[str, Any]) -> bytes:
+    """What becomes text of the prompt with its keys as they stand: another order of keys in a call's input loses the
+    cache (documentation of prompt caching, troubleshooting)."""
+    return json.dumps([block.get("input"), block.get("input_schema")]).encode()
 
 
 def _tokens(text: bytes) -> int:

@@ -21,6 +21,7 @@ from analyzers.digests import Digest
 from analyzers.models import cache_minimum
 from analyzers.prices import PriceBook, Priced, price
 from analyzers.spent import Spent
+from analyzers.terms import Terms
 
 PLACES: Final = ("tools", "system", "first message", "last but one", "last block")
 """In the order of the prefix."""
@@ -31,7 +32,8 @@ MOST: Final = 4
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """One request as far as a placement matters. ``marks``: what a breakpoint at each of ``PLACES`` would be, where the
-    request has such a place; ``actual``: its own breakpoints. ``chars``: of the whole prompt."""
+    request has such a place; ``actual``: its own breakpoints. ``chars``: of the whole prompt. ``terms``: what it was
+    served on; None: the standard ones."""
 
     n: int
     start: float
@@ -41,6 +43,7 @@ class Recorded:
     chars: int
     marks: tuple[tuple[str, Mark], ...]
     actual: tuple[Mark, ...]
+    terms: Terms | None = None
 
 
 type Placement = tuple[tuple[str, str], ...]
@@ -127,7 +130,7 @@ def _one(request: Recorded, placed: tuple[Mark, ...], entries: dict[Digest, tupl
     for mark in marks:
         for prefix, chars in mark.back:
             entry = entries.get(prefix)
-            if entry is not None and entry[0] >= request.start and entry[2] <= request.start:
+            if entry is not None and entry[0] > request.start and entry[2] <= request.start:
                 entries[prefix] = (request.start + entry[1], entry[1], entry[2])
                 read_chars = max(read_chars, chars)
                 break
@@ -136,7 +139,7 @@ def _one(request: Recorded, placed: tuple[Mark, ...], entries: dict[Digest, tupl
     for mark in marks:
         ttl = SECONDS[mark.ttl]
         before = entries.get(mark.prefix)
-        if before is not None and before[0] >= request.start:
+        if before is not None and before[0] > request.start:
             ttl = max(ttl, before[1])
             entries[mark.prefix] = (request.start + ttl, ttl, before[2])
         else:
@@ -155,10 +158,15 @@ def _cost(spent: Iterable[tuple[Recorded, Spent]], book: PriceBook) -> Decimal |
     """USD of the input of all; None when one of them has no price."""
     total = Decimal(0)
     for request, one in spent:
-        told = one._replace(output=0, thinking=0)
-        call = Call(request.start, None, None, request.model, request.model, None, None, "completed", told, told, "")
-        found = price(call, book)
+        found = price(_input_alone(request, one), book)
         if not isinstance(found, Priced):
             return None
         total += found.total
     return total
+
+
+def _input_alone(request: Recorded, spent: Spent) -> Call:
+    told = spent._replace(output=0, thinking=0)
+    terms = request.terms and request.terms._replace(web_searches=0, code_executions=0)
+    model = request.model
+    return Call(request.start, None, None, model, model, None, None, "completed", told, told, "", terms=terms)

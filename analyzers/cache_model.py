@@ -31,7 +31,8 @@ CLOCKS: Final = 1.0
 class Entry:
     """A cached prefix. ``since``: start of the request that wrote or last read it; ``least`` and ``ttl``: seconds that
     it lives at least and at most; ``begun``: when the answer that wrote it began, None when that is not known;
-    ``tokens``: of the prefix, None as long as no server counted it; ``writer``: number of that request."""
+    ``tokens``: of the prefix, None as long as no server counted it; ``writer``: number of that request; ``rendered``:
+    the settings it was last used with."""
 
     since: float
     least: float
@@ -40,6 +41,7 @@ class Entry:
     tokens: int | None
     chars: int
     writer: int
+    rendered: Digest = b""
 
     def alive(self, start: float) -> bool:
         return start - self.since < self.ttl
@@ -151,6 +153,8 @@ class CacheModel:
                     found.missed, found.why = entry, "concurrent" if entry.alive(asked.start) else "expired"
         if found.entry is not None and found.missed is not None and found.missed.chars <= found.entry.chars:
             found.missed = found.why = None
+        if found.entry is not None and found.entry.rendered != asked.prompt.rendered:  # some models lose it then
+            found.doubt = max(found.doubt, found.entry.chars + 1)
         if found.entry is not None and not found.entry.sure(asked.start):
             found.doubt = max(found.doubt, found.entry.chars + 1)
         return found
@@ -187,7 +191,8 @@ class CacheModel:
         for mark in marks:
             for prefix, entry in self._back(mark):
                 if read and entry.readable(asked.start) and (entry.tokens or 0) <= read:
-                    self.entries[prefix] = replace(entry, since=max(entry.since, asked.start))
+                    since = max(entry.since, asked.start)
+                    self.entries[prefix] = replace(entry, since=since, rendered=asked.prompt.rendered)
                     break
         for mark in marks:
             self._write(mark, asked, counted)
@@ -202,7 +207,7 @@ class CacheModel:
             tokens = tokens if counted.read is None else counted.read + counted.written_1h
         least, most = _lives(mark, asked.prompt, counted)
         if before is None or not before.alive(asked.start):
-            entry = Entry(asked.start, least, most, asked.begun, tokens, mark.chars, asked.n)
+            entry = Entry(asked.start, least, most, asked.begun, tokens, mark.chars, asked.n, asked.prompt.rendered)
         elif counted.read and before.readable(asked.start) and (before.tokens or 0) <= counted.read:
             entry = replace(before, ttl=max(before.ttl, SECONDS[mark.ttl]), tokens=tokens)
         else:
@@ -210,7 +215,7 @@ class CacheModel:
             if counted.read is None or not before.readable(asked.start):  # two wrote it: the first answer counts
                 begun = None if begun is None or before.begun is None else min(begun, before.begun)
             least, most = min(before.least, least), max(before.ttl, most)
-            entry = Entry(asked.start, least, most, begun, tokens, mark.chars, asked.n)
+            entry = Entry(asked.start, least, most, begun, tokens, mark.chars, asked.n, asked.prompt.rendered)
         self.entries[mark.prefix] = entry
 
     def _learn(self, asked: Asked, counted: Spent) -> None:

@@ -4,7 +4,8 @@ The prefix runs tools, system, messages. Entries are written at breakpoints only
 looking back over at most twenty positions from each breakpoint; a run of ``tool_use`` blocks is one position there, and
 so is a run of ``tool_result`` blocks (documentation of prompt caching, 2026-10-08). What is set beside the prompt and
 changes it counts where it takes effect: the model before everything, the server's search tools, citations and speed
-before the system prompt, ``tool_choice``, images, thinking and effort before the messages. Pure; O(blocks).
+before the system prompt, ``tool_choice``, images, thinking and effort before the messages. The order of keys counts in
+a tool's schema and in a call's input, which become text of the prompt as they stand. Pure; O(blocks).
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ SECONDS: Final = {"5m": 300.0, "1h": 3600.0}
 _RUNS: Final = ("tool_use", "tool_result")
 _NOT_MARKED: Final = ("thinking", "redacted_thinking", "mcp_tool_listing", "fallback")
 _BEFORE_SYSTEM: Final = ("speed",)
-_BEFORE_MESSAGES: Final = ("tool_choice", "thinking", "output_config")
+_RENDERED: Final = ("thinking", "output_config")
+_BEFORE_MESSAGES: Final = ("tool_choice", *_RENDERED)
 _SEARCH: Final = ("web_search_", "web_fetch_")  # tools of the server that are no part of the tools' prefix
 
 
@@ -65,11 +67,14 @@ class Spotted(NamedTuple):
 class CachedPrompt:
     """What of a request decides what is read and written. ``chars``: of the whole prompt; ``steps``: places in the
     look-back. ``image`` and ``cited``: the first image, and the first block whose citations are enabled; ``thought``:
-    the first thinking that a model still sees which forgets it with the user's next words."""
+    the first thinking that a model still sees which forgets it with the user's next words. ``rendered``: digest of the
+    settings that some models render before the tools and others behind the system prompt (documentation of thinking:
+    "depending on where the model renders the configuration")."""
 
     marks: tuple[Mark, ...]
     chars: int
     steps: int
+    rendered: Digest = b""
     image: Spotted | None = None
     cited: Spotted | None = None
     thought: Spotted | None = None
@@ -92,6 +97,7 @@ def cached_prompt(
         tuple(_mark(positions, index, ttl, explicit) for index, ttl, explicit in marks),
         positions[-1].chars if positions else 0,
         positions[-1].step + 1 if positions else 0,
+        digester.value([body.get(name) for name in _RENDERED]),
         _first(body.get("messages"), _is_image),
         _first(body.get("messages"), _is_cited),
         _first(body.get("messages"), _is_thinking, _forgotten(body, model)) if strips_thinking(model) else None,
@@ -158,9 +164,16 @@ def _positions(
             run = kind if type(kind) is str else None
             own = digester.tool(block) if role is None else digester.message({"role": role, "content": [block]})
             if stage != "tools" or not _is_search(block):
-                prefix = joined([prefix, own])
+                prefix = joined([prefix, own, *_as_written(block, digester)])
             chars += size(_unmarked(block), CHARS)
             yield Position(prefix, chars, step, _marked(block), path, kind not in _NOT_MARKED and not _is_empty(block))
+
+
+def _as_written(block: Json, digester: Digester) -> list[Digest]:
+    """Digests of what of a block becomes text of the prompt in the order of its keys."""
+    if type(block) is not dict:
+        return []
+    return [digester.ordered(block[name]) for name in ("input", "input_schema") if type(block.get(name)) is dict]
 
 
 def _unmarked(block: Json) -> Json:

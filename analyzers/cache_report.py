@@ -96,7 +96,9 @@ def _recorded(exchange: Exchange, digester: Digester) -> Recorded | None:
         return None
     marks = candidates(request.body, seen.model, digester)
     begun = seen.begun if seen.begun is not None else seen.start
-    return Recorded(0, seen.start, begun, seen.model, seen.spent, seen.prompt.chars, marks, seen.prompt.marks)
+    terms = calls_of(exchange)[0].terms
+    prompt = seen.prompt
+    return Recorded(0, seen.start, begun, seen.model, seen.spent, prompt.chars, marks, prompt.marks, terms)
 
 
 def _newest(found: Lineage, number: int | None) -> Sequence[Session]:

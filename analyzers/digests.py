@@ -53,6 +53,10 @@ class Digester:
         """Any other value, as data."""
         return self._of(value, "data")
 
+    def ordered(self, value: Json) -> Digest:
+        """A value whose keys stand in an order that counts: it becomes text of the prompt as it is."""
+        return self._of(value, "ordered")
+
     def _of(self, value: Json, shape: str) -> Digest:
         try:
             text = orjson.dumps(value, _told_apart, _PASSED)
@@ -113,7 +117,7 @@ def _is_billing_text(text: str) -> bool:
 
 
 def digest(value: Json, shape: str) -> Digest:
-    """The digest of one value, by its shape: ``message``, ``blocks``, ``block``, or ``data``."""
+    """The digest of one value, by its shape: ``message``, ``blocks``, ``block``, ``data`` or ``ordered``."""
     out = blake2b(digest_size=SIZE)
     stack: list[tuple[str, Json]] = [(shape, value)]
     while stack:
@@ -124,7 +128,7 @@ def digest(value: Json, shape: str) -> Digest:
             _object(out, kind, node, stack)
         elif type(node) is list:
             out.update(b"[%d" % len(node))
-            inner = "block" if kind in ("blocks", "message") else "data"
+            inner = "block" if kind in ("blocks", "message") else "ordered" if kind == "ordered" else "data"
             stack.extend((inner, member) for member in reversed(node))
         else:
             out.update(_scalar(node))
@@ -133,16 +137,18 @@ def digest(value: Json, shape: str) -> Digest:
 
 def _object(out: Any, kind: str, node: dict[Any, Json], stack: list[tuple[str, Json]]) -> None:
     members: list[tuple[bytes, str, Json]] = []
+    is_data = kind in ("data", "ordered")
     for key, member in node.items():
         if kind == "block" and key == "cache_control":
             continue
-        inner = "data"
-        if kind != "data" and key == "content" and _holds_blocks(member):
+        inner = kind if is_data else "data"
+        if not is_data and key == "content" and _holds_blocks(member):
             member, inner = as_blocks(member), "blocks"
         elif kind == "block" and key == "source" and type(member) is dict and member.get("type") == "content":
             inner = "source"  # a document made of blocks
         members.append((_scalar(key), inner, member))
-    members.sort(key=lambda item: item[0])
+    if kind != "ordered":
+        members.sort(key=lambda item: item[0])
     out.update(b"{%d" % len(members))
     for name, inner, member in reversed(members):
         stack.append((inner, member))

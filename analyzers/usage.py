@@ -28,7 +28,7 @@ type _Key = tuple[str | None, bool, str | None, str | None]
 class Totals:
     """A sum over calls. ``requests``: calls of a model, failed and unfinished ones among them; ``failed_attempts``:
     requests that failed and were sent again; ``partial``: calls that hold counters of a failed attempt, which may have
-    been billed."""
+    been billed. ``web_searches``: requests to the server's search, which are billed beside the tokens."""
 
     spent: Sum = field(default_factory=Sum)
     billed: Sum = field(default_factory=Sum)
@@ -37,6 +37,7 @@ class Totals:
     unfinished: int = 0
     failed_attempts: int = 0
     partial: int = 0
+    web_searches: int = 0
 
     def add_totals(self, other: Totals) -> None:
         self.spent.add_sum(other.spent)
@@ -46,6 +47,7 @@ class Totals:
         self.unfinished += other.unfinished
         self.failed_attempts += other.failed_attempts
         self.partial += other.partial
+        self.web_searches += other.web_searches
 
     def is_complete(self, sums: Sum) -> bool:
         """Whether ``spent`` or ``billed`` is exact: no call unfinished or perhaps billed in part, no counter
@@ -156,6 +158,7 @@ def totals_of(calls: Sequence[Call]) -> Totals:
         unfinished=unfinished,
         failed_attempts=sum([call.failed_attempts for call in calls]),
         partial=sum([call.partial for call in calls]),
+        web_searches=sum([call.terms.web_searches for call in calls if call.terms is not None]),
     )
 
 

@@ -64,6 +64,7 @@ def totals_json(totals: Totals, sums: Sum) -> dict[str, Any]:
         "failed": totals.failed,
         "unfinished": totals.unfinished,
         "failed_attempts": totals.failed_attempts,
+        "web_search_requests": totals.web_searches,
         "complete": totals.is_complete(sums),
         "at_least": [
             name for name, parts in _BOUNDS if sums.at_least(*parts) or (name in _LOOSE and _is_loose(totals))
@@ -224,6 +225,8 @@ def _remarks(report: Report) -> Iterable[str]:
             f"failed calls: {totals.failed:,}   unfinished: {totals.unfinished:,}   "
             f"failed attempts that were made again: {totals.failed_attempts:,}"
         )
+    if totals.web_searches:
+        yield f"web searches by the server, billed beside the tokens (see cost): {totals.web_searches:,}"
     if totals.partial:
         yield f"calls with failed attempts whose spending is in the sums, billed or not: {totals.partial:,}"
     if sums_json(totals.billed) != sums_json(totals.spent):

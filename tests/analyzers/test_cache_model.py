@@ -357,3 +357,24 @@ def test_a_conversation_that_only_grows_is_always_exact(
         requests.append(Sent(asking(*blocks[:-1], blocks[-1] | {"cache_control": mark}), at))
     for outcome in modelled(*requests):
         assert outcome.predicted.exact and right(outcome)
+
+
+@pytest.mark.parametrize("setting", [{"thinking": {"type": "adaptive"}}, {"output_config": {"effort": "low"}}])
+def test_after_a_change_of_thinking_or_effort_what_stands_before_the_messages_is_only_likely_to_be_read(
+    setting: dict[str, Any],
+) -> None:
+    def body(**more: Any) -> dict[str, Any]:
+        return asking(text("a", 100), system=[text("rules", mark=MARK)]) | more
+
+    outcomes = modelled(*(Sent(body(**more), 10.0 * at) for at, more in enumerate(({}, {}, setting, setting))))
+    assert [one.predicted.exact for one in outcomes] == [True, True, False, True]
+    assert all((one.predicted.read or 0) > 0 for one in outcomes[1:])  # as the server that is asked here keeps it
+
+
+def test_another_choice_of_tools_leaves_what_stands_before_the_messages() -> None:
+    rules = [text("rules", mark=MARK)]
+    _, second = modelled(
+        Sent(asking(text("a", 100), system=rules)),
+        Sent(asking(text("a", 100), system=rules, tool_choice={"type": "any"}), 10),
+    )
+    assert second.predicted.exact and right(second) and second.predicted.read

@@ -209,3 +209,21 @@ def test_a_model_that_forgets_earlier_thinking_has_another_prefix_with_the_next_
     assert found is not None and found.path == "messages[1].content[0]"
     assert seen({"messages": more}, "claude-sonnet-4-5").thought is None
     assert seen({"messages": loop}).thought is None
+
+
+def test_the_order_of_keys_counts_in_what_becomes_text_of_the_prompt() -> None:
+    def prefix(body: dict[str, Any]) -> bytes:
+        return seen(body).marks[-1].prefix
+
+    def schema(*names: str) -> dict[str, Any]:
+        properties = {name: {"type": "string"} for name in names}
+        return BODY | {"tools": [TOOL | {"input_schema": {"type": "object", "properties": properties}}]}
+
+    def called(*names: str) -> dict[str, Any]:
+        use = {"type": "tool_use", "id": "toolu_1", "name": "a", "input": dict.fromkeys(names, 1)}
+        return BODY | {"messages": [{"role": "assistant", "content": [use]}, user(text("go on", MARK))]}
+
+    assert prefix(schema("a", "b")) != prefix(schema("b", "a"))
+    assert prefix(called("a", "b")) != prefix(called("b", "a"))
+    reordered = {key: TOOL[key] for key in reversed(TOOL)}  # the API reads a tool by its keys
+    assert prefix(BODY | {"tools": [reordered]}) == prefix(BODY | {"tools": [TOOL]})

@@ -302,6 +302,7 @@ def test_a10_input_that_grew_with_the_server_s_rounds_is_the_final_one(tmp_path:
     ended = {"input_tokens": 12_000, "output_tokens": 250, "server_tool_use": {"web_search_requests": 2}}
     found = of_stream(tmp_path, {"input_tokens": 3000, "output_tokens": 1} | ZEROS, ended)
     assert counters(found["totals"]) == (12_000, 0, 0, 250)
+    assert found["totals"]["web_search_requests"] == 2
 
 
 def test_a11_the_final_counts_replace_the_first_and_are_never_added(tmp_path: Path) -> None:
