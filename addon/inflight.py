@@ -11,20 +11,24 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from mitmproxy import connection, ctx, flow, http, version
+from mitmproxy import connection, ctx, http, version
 from mitmproxy.proxy.mode_specs import LocalMode, TransparentMode, TunMode, WireGuardMode
 
+from addon.annotator import Annotator
+from addon.ending import Cause, how_it_ended
+from addon.guard import Guard
 from addon.journal import CaptureFile, Journal, Tally
 from addon.live import Lines
 from addon.settings import BYTES_PER_MB, Settings
 from addon.tap import RequestTap, ResponseTap
+from analyzers.noted import describing
 from analyzers.wire.answer import Answer, AnswerReader
+from analyzers.wire.fold import Folded
 from analyzers.wire.jsontext import dump
 from analyzers.wire.note import Note
 from analyzers.wire.record import (
-    Ended,
     FileHead,
     Record,
     SeenAnswer,
@@ -36,9 +40,6 @@ from analyzers.wire.record import (
 )
 from analyzers.wire.routes import Route
 from analyzers.wire.weighing import Weigher
-
-type Cause = Literal["response", "error", "disconnected", "stopped"]
-"""What says that an exchange is over: one of mitmproxy's hooks for it, its client's leaving, or our own stopping."""
 
 MOST_UNMATCHED: Final = 100
 """Different paths that are told apart in the ``end`` line."""
@@ -64,6 +65,8 @@ class Exchange:
     reader: AnswerReader | None = None
     """None until the head of the answer came."""
     tap: ResponseTap | None = None
+    streamed: bool = False
+    """The request's body went upstream as it came, so it is too late to stop it."""
     notes: list[Note] = field(default_factory=list)
     """For the response line."""
     answered: bool = False
@@ -89,6 +92,8 @@ class InFlight:
         self.stopped = False
         self.announced = False
         """For whoever tells the user about it, so as to do it once."""
+        self.guard = Guard(settings.limits, warn)
+        self.annotator = Annotator(self.journal, describing, warn)
         self._weigher = Weigher(settings.fold_over)
         self._lines = Lines(logger.info)
         self._exchanges: dict[str, Exchange] = {}
@@ -105,6 +110,7 @@ class InFlight:
         """Take these settings from the next request on."""
         if settings != self.settings:
             self.settings = settings
+            self.guard.use(settings.limits)
             self._weigher = Weigher(settings.fold_over)
             self.journal.configure(settings.folder, compress=settings.compress, rotate_bytes=settings.rotate_bytes)
 
@@ -138,7 +144,8 @@ class InFlight:
             body=body,
             streamed=tap is not None,
         )
-        record = self._recorded(seen, found)
+        folded: list[Folded] = []
+        record = self._recorded(seen, found, folded)
         exchange = Exchange(
             flow=flow,
             id=seen.id,
@@ -147,14 +154,22 @@ class InFlight:
             accepted=tap.began if tap else now,
             fold_over=self.settings.fold_over,
             file=self.journal.request(dump(record)),
-            summary={name: record.get(name) for name in ("route", "model", "figures")},
+            summary={name: record.get(name) for name in _SUMMARY},
+            streamed=tap is not None,
         )
         if flow.response is not None:
             exchange.notes.append(_LOCAL)
         if tap:
             tap.recorded = True
         self.accepted += 1
+        self._annotate(folded)
         self._exchanges[flow.id] = exchange
+
+    def ask_guard(self, flow: http.HTTPFlow) -> None:
+        """Let the guard judge a request that was accepted, before it is forwarded. It may answer it."""
+        exchange = self._exchanges.get(flow.id)
+        if exchange is not None and self.guard.is_on and flow.response is None:
+            exchange.notes += self.guard.ask(flow, exchange.id, exchange.route, seen_before=exchange.streamed)
 
     def answer_begins(self, flow: http.HTTPFlow, *, stream: bool) -> None:
         """The head of the answer is there. With ``stream``, its body goes on as it comes, looked at in passing."""
@@ -179,6 +194,7 @@ class InFlight:
         if exchange is not None:
             self._conclude(exchange, "response" if exchange.answered else cause)
             if self.stopped and not self._exchanges:
+                self.annotator.close()
                 self.journal.close()
                 self._lines.flush()
 
@@ -200,15 +216,20 @@ class InFlight:
         """End everything and close the files in good order. What comes after it goes to a new file, closed as well."""
         for exchange in list(self._exchanges.values()):
             self.end(exchange.flow, "stopped")
+        self.annotator.close()
         self.journal.close()
         self._lines.flush()
         self.stopped = True
 
-    def _recorded(self, seen: SeenRequest, notes: list[Note]) -> Record:
+    def _annotate(self, folded: list[Folded]) -> None:
+        if self.settings.notes and folded:
+            self.annotator.add(folded)
+
+    def _recorded(self, seen: SeenRequest, notes: list[Note], folded: list[Folded]) -> Record:
         """The request line. Were the measuring to fail, the line still says that there was a request."""
         key = self.journal.key
         try:
-            return request_record(seen, self._weigher, key=key, notes=notes)
+            return request_record(seen, self._weigher, key=key, notes=notes, folded=folded)
         except Exception as error:  # told in the record itself
             notes.append(Note("not_measured", f"this program failed on the body: {type(error).__name__}"))
             return request_record(replace(seen, body=None), self._weigher, key=key, notes=notes)
@@ -227,6 +248,7 @@ class InFlight:
             exchange.notes.append(Note("idle_timeout", "nothing came for as long as mitmproxy's tcp_timeout allows"))
         head = response if exchange.reader else None
         last = exchange.tap.last if exchange.tap else now if head and cause == "response" else None
+        folded: list[Folded] = []
         record = response_record(
             SeenAnswer(
                 id=exchange.id,
@@ -242,8 +264,11 @@ class InFlight:
             ),
             fold_over=exchange.fold_over,
             notes=exchange.notes,
+            folded=folded,
         )
         self.journal.response(dump(record), exchange.file)
+        self.guard.ended(exchange.id, exchange.summary, record)
+        self._annotate(folded)
         self._lines.add(exchange.number, exchange.summary, record, flow.client_conn.peername)
 
     def _first_line(self, continues: str | None) -> bytes:
@@ -258,50 +283,18 @@ class InFlight:
             options={
                 "capture_compress": settings.compress,
                 "capture_rotate_mb": int(megabytes) if megabytes.is_integer() else megabytes,
+                "capture_notes": settings.notes,
                 "capture_match": settings.match_text,
+                **settings.limits_text,
             },
             continues=continues,
         )
         return dump(start_record(head))
 
 
+_SUMMARY: Final = ("route", "model", "figures", "host", "path")
+
 _LOCAL: Final = Note("answered_locally", "a script or a saved flow answered; the request did not go upstream")
-
-
-def how_it_ended(flow: http.HTTPFlow, head: http.Response | None, answer: Answer | None, cause: Cause) -> Ended:
-    """The word for the end of an exchange. ``head`` None: no answer came; ``answer`` None: its body could not be read.
-
-    What the API said counts first: a client that leaves after the last event got everything. mitmproxy says "reset by
-    client" of HTTP/2 resets from either side; a client's is told by its CANCEL, or by the server not speaking HTTP/2.
-    """
-    message = flow.error.msg if flow.error else ""
-    if (head and head.status_code >= 400) or (answer and answer.error):
-        return "error"
-    if (answer and answer.complete) or (head and cause == "response" and _is_framed(head, answer)):
-        return "completed"
-    if cause == "stopped" or any(text in message for text in _BY_THE_PROXY):
-        return "proxy_stopped"
-    if cause == "disconnected" or (cause == "error" and not flow.client_conn.connected):
-        return "client_gone"
-    if "reset by client" in message and ("CANCEL" in message or flow.server_conn.alpn != b"h2"):
-        return "client_gone"
-    return "upstream_cut" if head else "unreachable"
-
-
-def _is_framed(head: http.Response, answer: Answer | None) -> bool:
-    """Whether HTTP vouches for the whole body: its length was announced, and it is no stream with an end of its own."""
-    if answer is None or head.status_code in (204, 304):  # RFC 9110: these have no body
-        return True
-    kind = head.headers.get("content-type", "").lower()
-    has_end = "content-length" in head.headers or "transfer-encoding" in head.headers or head.is_http2
-    return bool(has_end) and not answer.events and "event" not in kind
-
-
-_BY_THE_PROXY: Final = (
-    flow.Error.KILLED_MESSAGE,
-    "exceeds mitmproxy's body_size_limit",
-    "refusing to prevent request smuggling",
-)
 
 
 def _reader(response: http.Response, route: Route) -> AnswerReader:

@@ -22,7 +22,7 @@ import secrets
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -204,6 +204,26 @@ class Journal:
             beside.awaited -= 1
             if beside.retired and not beside.awaited:
                 self._finish(beside)
+
+    @property
+    def current(self) -> CaptureFile | None:
+        """The file that the next request goes to; None when that will begin one."""
+        return self._current
+
+    def notes(self, lines: Sequence[bytes]) -> CaptureFile | None:
+        """Write note lines into the file now being written, which is returned; None when there is none. They begin no
+        file and are no record: without one, something is unknown."""
+        file = self._usable(self._current)
+        if file is None:
+            return None
+        try:
+            file.append(b"\n".join([*lines, b""]))
+        except Exception as error:  # counted and told, as with any line
+            self._drop(file)
+            self._retry_at = self._clock() + RETRY_AFTER
+            self._complain(_reason(error))
+            return None
+        return file
 
     def close(self) -> None:
         """Close every file in good order and say how many records were lost. A later record begins a new file."""

@@ -19,7 +19,7 @@ from typing import Any, Concatenate, Final, Optional
 from mitmproxy import addonmanager, connection, ctx, exceptions, http, optmanager
 
 from addon.inflight import InFlight
-from addon.settings import OPTIONS, PREFIX, Settings, misspelt, parse
+from addon.settings import OPTIONS, PREFIXES, Settings, misspelt, parse
 from addon.tap import RequestTap
 from analyzers.wire.note import Note
 from analyzers.wire.routes import Route, classify
@@ -70,7 +70,7 @@ class Recorder:
 
     def configure(self, updated: set[str]) -> None:
         """Raises OptionsError: one sentence about the option that cannot be read."""
-        if any(name.startswith(PREFIX) for name in updated):
+        if any(name.startswith(PREFIXES) for name in updated):
             try:
                 self.in_flight.use(_settings())
             except ValueError as error:
@@ -134,6 +134,7 @@ class Recorder:
             return
         if route := self._route(flow):
             self.in_flight.accept(flow, route)
+            self.in_flight.ask_guard(flow)
         else:
             self.in_flight.unmatched(_kind(flow.request))
 

@@ -1,4 +1,4 @@
-"""The ``capture_*`` options: declared, parsed, and checked for misspelt names.
+"""The ``capture_*`` and ``guard_*`` options: declared, parsed, and checked for misspelt names.
 
 mitmproxy starts without the addon, and without a word, when a script's number or switch cannot be read, and when a text
 option is given twice or without a value. So every option is declared as text that may be missing and is parsed here, by
@@ -11,12 +11,15 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from mitmproxy import flowfilter
 
-PREFIX: Final = "capture_"
+from analyzers.budget import Limits, Mode
+
+PREFIXES: Final = ("capture_", "guard_")
 BYTES_PER_MB: Final = 1_000_000
 
 
@@ -50,17 +53,38 @@ OPTIONS: Final = (
         "Begin a new capture file when one has reached this many megabytes on disk. 0 never does.",
     ),
     Option(
+        "capture_notes",
+        "true",
+        "Note the tokens and the kinds of personal data of folded texts, once each, after they were forwarded.",
+    ),
+    Option(
         "capture_match",
         "",
         "A mitmproxy filter expression: record the requests that match it, instead of those whose path is one of the "
         "Messages API.",
+    ),
+    Option(
+        "guard_max_input_tokens",
+        "",
+        "Most input tokens, estimated before it is forwarded, that one request may have. Empty: no limit.",
+    ),
+    Option(
+        "guard_max_usd_per_session",
+        "",
+        "Most US dollars at list price that one session may spend. Empty: no limit.",
+    ),
+    Option(
+        "guard_mode",
+        "warn",
+        "What happens beyond a limit: warn (once, in the log) or block (the request is answered with an error).",
     ),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The options, read. ``folder`` is absolute, ``rotate_bytes`` 0 means never, ``match`` None means by route."""
+    """The options, read. ``folder`` is absolute, ``rotate_bytes`` 0 means never, ``match`` None means by route;
+    ``limits_text``: the guard's options, where a limit is set, as they were given."""
 
     folder: Path
     fold_over: int
@@ -68,6 +92,9 @@ class Settings:
     rotate_bytes: int
     match: flowfilter.TFilter | None = field(compare=False)
     match_text: str
+    limits: Limits = field(default_factory=Limits)
+    notes: bool = True
+    limits_text: Mapping[str, str] = field(default_factory=dict)
 
 
 def parse(values: Mapping[str, str | None]) -> Settings:
@@ -77,13 +104,22 @@ def parse(values: Mapping[str, str | None]) -> Settings:
     """
     given = {option.name: values.get(option.name, option.default) for option in OPTIONS}
     text = {name: _present(name, value) for name, value in given.items()}
+    limits = Limits(
+        _max_tokens(text["guard_max_input_tokens"]),
+        _max_usd(text["guard_max_usd_per_session"]),
+        _mode(text["guard_mode"]),
+    )
+    guarding = {name: value for name, value in text.items() if name.startswith("guard_") and value}
     return Settings(
         folder=_folder(text["capture_dir"]),
         fold_over=_fold_over(text["capture_fold_over"]),
-        compress=_compress(text["capture_compress"]),
+        compress=_switch("capture_compress", text["capture_compress"]),
         rotate_bytes=_rotate_bytes(text["capture_rotate_mb"]),
         match=_match(text["capture_match"]),
         match_text=text["capture_match"],
+        limits=limits,
+        notes=_switch("capture_notes", text["capture_notes"]),
+        limits_text=guarding if limits.are_set else {},
     )
 
 
@@ -92,7 +128,7 @@ def misspelt(names: Iterable[str]) -> str | None:
     known = [option.name for option in OPTIONS]
     for name in names:
         near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.75)
-        if near or name.startswith(PREFIX):
+        if near or name.startswith(PREFIXES[0]):
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}."
             return f"There is no option {name}: {hint}"
     return None
@@ -121,9 +157,9 @@ def _fold_over(text: str) -> int:
     return int(text)
 
 
-def _compress(text: str) -> bool:
+def _switch(name: str, text: str) -> bool:
     if text.lower() not in ("true", "false"):
-        raise ValueError(f"capture_compress={text}: must be true or false.")
+        raise ValueError(f"{name}={text}: must be true or false.")
     return text.lower() == "true"
 
 
@@ -131,6 +167,24 @@ def _rotate_bytes(text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,6})?", text):
         raise ValueError(f"capture_rotate_mb={text}: must be a number of megabytes, like 256; 0 means one file only.")
     return math.ceil(float(text) * BYTES_PER_MB)
+
+
+def _max_tokens(text: str) -> int | None:
+    if not re.fullmatch(r"([0-9]{1,12})?", text):
+        raise ValueError(f"guard_max_input_tokens={text}: must be a whole number of tokens, like 100000, or empty.")
+    return int(text) if text else None
+
+
+def _max_usd(text: str) -> Decimal | None:
+    if not re.fullmatch(r"([0-9]{1,9}(\.[0-9]{1,6})?)?", text):
+        raise ValueError(f"guard_max_usd_per_session={text}: must be an amount in US dollars, like 2.50, or empty.")
+    return Decimal(text) if text else None
+
+
+def _mode(text: str) -> Mode:
+    if text.lower() not in ("warn", "block"):
+        raise ValueError(f"guard_mode={text}: must be warn or block.")
+    return cast(Mode, text.lower())
 
 
 def _match(text: str) -> flowfilter.TFilter | None:

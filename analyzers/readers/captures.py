@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from analyzers.exchange import Exchange, Problem, Request, Response
+from analyzers.noted import Noted, noted
 from analyzers.readers.kinds import ZSTD_MAGIC
 from analyzers.wire.fold import unfold
 from analyzers.wire.jsontext import Json, NotJson, parse
@@ -39,10 +40,12 @@ _ENDED = frozenset(("completed", "error", "unreachable", "client_gone", "upstrea
 
 
 class CaptureStream:
-    """One capture file, fed in pieces. After ``finish`` the counts and ``problems`` are complete."""
+    """One capture file, fed in pieces. After ``finish`` the counts and ``problems`` are complete. ``notes`` collects
+    what it says of the texts it folded."""
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, place: str, notes: dict[str, Noted] | None = None) -> None:
         self.place = place
+        self.notes = notes
         self.problems: list[Problem] = []
         self.ended_in_order = False
         self.lost = 0
@@ -147,7 +150,10 @@ class CaptureStream:
                 self._start(record)
             elif kind == "end":
                 self._end(record)
-            elif kind != "note":
+            elif kind == "note":
+                if self.notes is not None and (found := noted(record)) is not None:
+                    self.notes[found[0]] = found[1]
+            else:
                 self._unknown[str(kind)[:40]] += 1
         except KeyError as error:
             self._problem(f"line {self._line}: a {kind} line without {error} was passed over")

@@ -53,7 +53,7 @@ LINE_LIMIT = 64 * 1024 * 1024
 _BUFFER = 1 << 20
 
 _SHORT = 1 << 14  # bytes of a line that tells of a failed request, at the most
-_HEAD = 400  # bytes of it in which its kind is told
+_HEAD = 1024  # bytes of it in which its kind is told
 _FAILED_OR_COST = re.compile(rb'"(?:api_error|cost-state)"').search
 _FIRST = re.compile(rb'"(?:api_error|cost-state|queue-operation)"').search
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from analyzers.exchange import Exchange, Problem
+
+if TYPE_CHECKING:
+    from analyzers.noted import Noted
 
 
 @dataclass(slots=True)
 class Source:
     """A file that is being read. ``stream`` can be sought in; ``place`` is its name in messages; ``path`` a name that
     a library can open (standard input is a temporary file). ``folded``: fold markers of other tools are markers.
-    ``beside``: the names of all files that are read with it.
+    ``beside``: the names of all files that are read with it. ``notes``: collects what a capture says of the texts it
+    folded, by their hash; None: nobody asks.
 
     ``problems`` grows while it is read: one sentence for each thing that could not be used.
     """
@@ -24,6 +28,7 @@ class Source:
     problems: list[Problem] = field(default_factory=list)
     folded: bool = False
     beside: frozenset[str] = frozenset()
+    notes: dict[str, Noted] | None = None
 
     def problem(self, text: str, line: int | None = None) -> None:
         """Tells of something that could not be used. ``line``: its number, from 1."""

@@ -13,12 +13,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import IO, Any, BinaryIO
+from typing import IO, TYPE_CHECKING, Any, BinaryIO
 from weakref import finalize
 
 from analyzers.exchange import Exchange, Problem
 from analyzers.readers.kinds import Kind, is_request, kind_of
 from analyzers.readers.source import Reader, Source
+
+if TYPE_CHECKING:
+    from analyzers.noted import Noted
 
 WHAT_TO_DO = "name a capture file or folder with --captures, or record one with `weighbridge capture`"
 CHUNK = 1 << 20
@@ -37,6 +40,8 @@ class Sources:
 
     def __init__(self, paths: Sequence[str], *, folded: bool = False) -> None:
         self.files: list[str] = []
+        self.notes: dict[str, Noted] | None = None
+        """What captures say of the texts they folded, once they were read; to be made a dict by whoever asks."""
         self._folded = folded
         self._kept: dict[str, IO[bytes]] = {}
         finalize(self, _close, self._kept)
@@ -140,7 +145,7 @@ class Sources:
         with self._opened(file) as stream:
             self._stream = stream
             place = "standard input" if file == "-" else file
-            source = Source(stream, place, str(stream.name), problems, self._folded, self._names)
+            source = Source(stream, place, str(stream.name), problems, self._folded, self._names, self.notes)
             try:
                 yield from reader_of(kind)(source)
             finally:
@@ -265,7 +270,7 @@ def read_capture(source: Source) -> Iterator[Exchange]:
     """The exchanges of a capture."""
     from analyzers.readers.captures import CaptureStream
 
-    capture = CaptureStream(source.place)
+    capture = CaptureStream(source.place, source.notes)
     while chunk := source.stream.read(CHUNK):
         yield from capture.feed(chunk)
     yield from capture.finish(being_written=being_written(source.stream))

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 from analyzers.wire.jsontext import Json, dump, quoted, scalar_chars
 from analyzers.wire.labels import describe_text
@@ -43,6 +43,8 @@ _SENSITIVE = CREDENTIALS | {SERVERS}
 _TELLING = frozenset({"data", "signature", "encrypted_content", "encrypted_stdout", "encrypted_index"})
 USER_DATA = frozenset({"input", "input_schema", "input_examples", "schema"})
 
+_NO_TEXT = ("signature", "encrypted")
+
 _LOOKS_MARKED = re.compile(r"_+elided(:.*)?", re.DOTALL)
 _SHORT = b'"\\\b\f\n\r\t'  # escaped as two characters; other control characters as six
 _ORDINARY = bytes(sorted(set(range(32, 256)) - set(_SHORT)))
@@ -63,6 +65,19 @@ class Elided:
     width: int | None = None
     height: int | None = None
     pages: int | None = None
+
+
+class Folded(NamedTuple):
+    """A text that was folded: the hash and the label of its marker, and what it was."""
+
+    sha256: str
+    label: str | bool
+    text: str
+
+    @property
+    def is_text(self) -> bool:
+        """Whether somebody wrote it: not base64, a signature, or what is encrypted."""
+        return type(self.label) is bool or not (self.label.startswith("base64 ") or self.label in _NO_TEXT)
 
 
 def lengths(text: str) -> Elided:
@@ -87,33 +102,33 @@ def _measured(text: str) -> tuple[bytes, int, int]:
     return raw, utf16, chars
 
 
-def fold(value: Json, over: int) -> Json:
+def fold(value: Json, over: int, folded: list[Folded] | None = None) -> Json:
     """A copy of a raw value with strings of more than ``over`` characters folded (0: every string; -1: none) and
-    credentials masked."""
-    return _walk([value], over)[0][0]
+    credentials masked. ``folded`` collects what was folded."""
+    return _walk([value], over, folded)[0][0]
 
 
-def fold_fields(body: Json, over: int) -> tuple[Json, dict[str, Weight]]:
+def fold_fields(body: Json, over: int, folded: list[Folded] | None = None) -> tuple[Json, dict[str, Weight]]:
     """A request body folded, and the weight of each of its fields before folding, by name (one without a name where
     the body is no object). One walk for both, since the client waits for it."""
     if type(body) is not dict:
-        folded, weight = _walk([body], over)
-        return folded[0], {"": weight}
-    folded = {}
+        whole, weight = _walk([body], over, folded)
+        return whole[0], {"": weight}
+    out: dict[Any, Json] = {}
     weights: dict[str, Weight] = {}
     for key, value in body.items():
-        part, weights[key] = _walk({key: value}, over)
-        folded |= part
-    return folded, weights
+        part, weights[key] = _walk({key: value}, over, folded)
+        out |= part
+    return out, weights
 
 
-def fold_member(value: Json, name: str | None, over: int) -> tuple[bytes, Weight]:
+def fold_member(value: Json, name: str | None, over: int, folded: list[Folded] | None = None) -> tuple[bytes, Weight]:
     """One field of a body (with its name), or one member of its list of messages: folded JSON text, and weight."""
-    folded, weight = _walk([value] if name is None else {name: value}, over)
-    return dump(folded)[1:-1], weight
+    out, weight = _walk([value] if name is None else {name: value}, over, folded)
+    return dump(out)[1:-1], weight
 
 
-def _walk(root: Json, over: int, *, careful: bool = False) -> tuple[Json, Weight]:
+def _walk(root: Json, over: int, folded: list[Folded] | None, *, careful: bool = False) -> tuple[Json, Weight]:
     """A container folded, and the weight of its one member, whose key counts only with its escapes and bytes.
 
     Copies each container as a whole and then replaces what changes, which is far less than what stays. Strings that
@@ -125,7 +140,7 @@ def _walk(root: Json, over: int, *, careful: bool = False) -> tuple[Json, Weight
     holder: Json = root.copy()
     keys: list[str] = []
     plain: list[str] = []
-    markers = 0
+    marked: list[tuple[Json, Any, str]] = []
     spread, keep = keys.extend, plain.append
     stack: list[tuple[Json, Json, _Place]] = [(root, holder, _API)]
     while stack:
@@ -148,11 +163,12 @@ def _walk(root: Json, over: int, *, careful: bool = False) -> tuple[Json, Weight
                     continue
                 marker = _told(key, member, source) if key in _TELLING else _marker(member, describe_text(member))
                 chars = marker["chars"]
-                markers += 1
                 folded_chars += chars
                 escapes += marker.get("json_chars", chars) - chars
                 utf8 += marker.get("bytes", chars) - chars
-                target[key if names is None else names[key]] = marker
+                name = key if names is None else names[key]
+                target[name] = marker
+                marked.append((target, name, member))
             elif kind is dict or kind is list:
                 target[key if names is None else names[key]] = child = member.copy()
                 stack.append((member, child, _BELOW.get(key, place) if place is _API or place is _SERVERS else place))
@@ -161,9 +177,11 @@ def _walk(root: Json, over: int, *, careful: bool = False) -> tuple[Json, Weight
         if careful and place is not _USER:
             _mask(source, target, names, place)
     if not careful and _needs_care(keys):
-        return _walk(root, over, careful=True)
+        return _walk(root, over, folded, careful=True)
+    if folded is not None:
+        folded += _texts(marked)
     own_key, own_frame = (len(keys[0]), 5) if type(root) is dict else (0, 2)
-    strings = len(plain) + markers
+    strings = len(plain) + len(marked)
     plain += keys
     text = "".join(plain)
     raw, _, json_chars = _measured(text)
@@ -174,6 +192,14 @@ def _walk(root: Json, over: int, *, careful: bool = False) -> tuple[Json, Weight
         escapes=escapes + json_chars - chars,
         utf8=utf8 + len(raw) - chars,
     )
+
+
+def _texts(marked: list[tuple[Json, Any, str]]) -> Iterator[Folded]:
+    """What was folded. A credential, which was masked after it was folded, has no hash and is not told."""
+    for target, name, text in marked:
+        marker = target[name]
+        if "sha256" in marker:
+            yield Folded(marker["sha256"], marker[MARK], text)
 
 
 def _needs_care(keys: list[str]) -> bool:

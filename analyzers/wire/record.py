@@ -12,7 +12,7 @@ from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, Any, Literal
 
 from analyzers.wire.encodings import decode
-from analyzers.wire.fold import fold, folded_key
+from analyzers.wire.fold import Folded, fold, folded_key
 from analyzers.wire.headers import keep, keep_path, keep_query
 from analyzers.wire.jsontext import NotJson
 from analyzers.wire.moment import timestamp
@@ -65,9 +65,15 @@ class SeenRequest:
 
 
 def request_record(
-    seen: SeenRequest, weigher: Weigher | WholeWeigher, *, key: bytes, notes: Iterable[Note] = ()
+    seen: SeenRequest,
+    weigher: Weigher | WholeWeigher,
+    *,
+    key: bytes,
+    notes: Iterable[Note] = (),
+    folded: list[Folded] | None = None,
 ) -> Record:
-    """The ``request`` line. ``key``: the folder's fingerprint key. Never raises on what a client sent."""
+    """The ``request`` line. ``key``: the folder's fingerprint key; ``folded`` collects the strings that were folded and
+    are new. Never raises on what a client sent."""
     path, _, query = seen.path.partition("?")
     kept, others = keep(seen.headers)
     encoding = _header(seen.headers, "content-encoding")
@@ -93,7 +99,7 @@ def request_record(
     if seen.streamed:
         record["streamed"] = True
     found = list(notes)
-    record |= _body(seen, encoding, weigher, key, found)
+    record |= _body(seen, encoding, weigher, key, found, folded)
     record["model"] = record["model"] or requested_model(seen.path)
     record["notes"] = [note_json(note) for note in found]
     if "body" in record:  # the longest member last, so that a line can be read by its head
@@ -102,7 +108,12 @@ def request_record(
 
 
 def _body(
-    seen: SeenRequest, encoding: str | None, weigher: Weigher | WholeWeigher, key: bytes, notes: list[Note]
+    seen: SeenRequest,
+    encoding: str | None,
+    weigher: Weigher | WholeWeigher,
+    key: bytes,
+    notes: list[Note],
+    folded: list[Folded] | None,
 ) -> Record:
     raw = seen.body
     if raw is None:
@@ -122,6 +133,8 @@ def _body(
         kept = {"unparsed": unparsed(raw, reason)}
         return {"decoded_bytes": len(data), "fingerprint": fingerprint(sha256(raw).digest(), key)} | kept
     notes.extend(found.notes)
+    if folded is not None:
+        folded.extend(found.folded)
     fields = {folded_key(name, weigher.fold_over): amount for name, amount in found.figures.fields.items()}
     return {
         "decoded_bytes": len(data),
@@ -163,8 +176,10 @@ class SeenAnswer:
     failure: str | None = None
 
 
-def response_record(seen: SeenAnswer, *, fold_over: int, notes: Iterable[Note] = ()) -> Record:
-    """The ``response`` line."""
+def response_record(
+    seen: SeenAnswer, *, fold_over: int, notes: Iterable[Note] = (), folded: list[Folded] | None = None
+) -> Record:
+    """The ``response`` line. ``folded`` collects the strings that were folded."""
     kept, others = keep(seen.headers)
     record: Record = {
         "kind": "response",
@@ -186,12 +201,12 @@ def response_record(seen: SeenAnswer, *, fold_over: int, notes: Iterable[Note] =
         found += seen.answer.notes
         # AWS names the error in a header: "ValidationException:http://…"
         named = (_header(seen.headers, "x-amzn-errortype") or "").partition(":")[0]
-        record |= _answer(seen.answer, named or None, fold_over)
+        record |= _answer(seen.answer, named or None, fold_over, folded)
     record["notes"] = [note_json(note) for note in found]
     return record
 
 
-def _answer(answer: Answer, error_header: str | None, fold_over: int) -> Record:
+def _answer(answer: Answer, error_header: str | None, fold_over: int, folded: list[Folded] | None) -> Record:
     record: Record = {
         "wire_bytes": answer.wire_bytes,
         "decoded_bytes": answer.decoded_bytes,
@@ -210,7 +225,7 @@ def _answer(answer: Answer, error_header: str | None, fold_over: int) -> Record:
         said["rest"] = answer.rest
     if answer.body is not None:
         said["body"] = answer.body
-    record |= fold(said, fold_over)
+    record |= fold(said, fold_over, folded)
     if answer.error is not None:
         kind = answer.error.type or error_header
         error = {"type": kind, "message": answer.error.message, "request_id": answer.error.request_id}

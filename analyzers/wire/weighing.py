@@ -18,7 +18,7 @@ from hashlib import sha256
 
 import orjson
 
-from analyzers.wire.fold import fold_fields, fold_member
+from analyzers.wire.fold import Folded, fold_fields, fold_member
 from analyzers.wire.jsontext import Document, Json, parse
 from analyzers.wire.note import Note
 from analyzers.wire.weight import Figures, Weight, figures
@@ -36,13 +36,15 @@ _OPENING = b'"messages":['
 @dataclass(frozen=True, slots=True)
 class Weighed:
     """What is recorded of a body. ``body``: folded, or its folded JSON as an ``orjson.Fragment``. ``digest``: of a body
-    weighed by its parts, equal for equal bytes and different for others; else None."""
+    weighed by its parts, equal for equal bytes and different for others; else None. ``folded``: the strings that were
+    folded in what is new."""
 
     body: Json
     figures: Figures
     model: str | None
     notes: tuple[Note, ...] = ()
     digest: bytes | None = None
+    folded: tuple[Folded, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +86,12 @@ class _Conversation:
     size: int
 
 
-def weighed(data: bytes, wire_bytes: int, fold_over: int) -> tuple[Document, Json, Figures]:
+def weighed(
+    data: bytes, wire_bytes: int, fold_over: int, folded: list[Folded] | None = None
+) -> tuple[Document, Json, Figures]:
     """A body parsed, folded, and weighed before folding. ``wire_bytes``: its length as it arrived. Raises NotJson."""
     document = parse(data)
-    body, weights = fold_fields(document.value, fold_over)
+    body, weights = fold_fields(document.value, fold_over, folded)
     return document, body, figures(document, weights, len(data), wire_bytes)
 
 
@@ -99,8 +103,9 @@ class WholeWeigher:
 
     def weigh(self, data: bytes, wire_bytes: int) -> Weighed:
         """The same as ``weighed`` gives. Raises NotJson."""
-        document, body, taken = weighed(data, wire_bytes, self.fold_over)
-        return Weighed(body, taken, _model(document.value), document.notes)
+        folded: list[Folded] = []
+        document, body, taken = weighed(data, wire_bytes, self.fold_over, folded)
+        return Weighed(body, taken, _model(document.value), document.notes, folded=tuple(folded))
 
 
 class Weigher:
@@ -111,9 +116,11 @@ class Weigher:
         self._most = conversations
         self._memory = memory
         self._conversations: list[_Conversation] = []  # the last used first
+        self._folded: list[Folded] = []  # in the body that is being weighed
 
     def weigh(self, data: bytes, wire_bytes: int) -> Weighed:
         """The same as ``weighed`` gives. Raises NotJson."""
+        self._folded = []
         start = data.find(_OPENING) + len(_OPENING)
         if start >= len(_OPENING):
             known = self._known(data, start)
@@ -205,11 +212,12 @@ class Weigher:
         digest = sha256(b"".join([part.digest for part in fields.values()])).digest()
         del fields["messages"]
         self._remember(fields, messages, size, known)
-        return Weighed(body, taken, model if type(model) is str else None, digest=digest)
+        named = model if type(model) is str else None
+        return Weighed(body, taken, named, digest=digest, folded=tuple(self._folded))
 
     def _message(self, message: Json) -> _Part:
         text = orjson.dumps(message)
-        folded, weight = fold_member(message, None, self.fold_over)
+        folded, weight = fold_member(message, None, self.fold_over, self._folded)
         return _Part(text, folded, weight, sha256(text).digest())
 
     def _field(self, name: str, value: Json) -> _Part:
@@ -218,7 +226,7 @@ class Weigher:
             known = conversation.fields.get(name)
             if known is not None and known.text == text:
                 return known
-        folded, weight = fold_member(value, name, self.fold_over)
+        folded, weight = fold_member(value, name, self.fold_over, self._folded)
         return _Part(text, folded, weight, sha256(text).digest())
 
     def _remember(

@@ -187,7 +187,12 @@ def test_the_file_says_how_it_was_made_and_closes_with_counts(bridge: Bridge) ->
     start, *_, end = bridge.lines()
     assert (start["kind"], start["format"], start["fold_over"]) == ("start", 1, 400)
     assert start["modes"] == ["reverse:https://api.anthropic.com"]
-    assert start["options"] == {"capture_compress": False, "capture_rotate_mb": 256, "capture_match": ""}
+    assert start["options"] == {
+        "capture_compress": False,
+        "capture_rotate_mb": 256,
+        "capture_notes": True,
+        "capture_match": "",
+    }
     assert (end["requests"], end["responses"], end["lost"], end["unmatched"]) == (1, 1, 0, 1)
     assert end["unmatched_paths"] == {"GET /v1/models": 1}
 
