@@ -19,6 +19,7 @@ from analyzers.first_difference import Place
 from analyzers.lineage import Thread, Turn
 from analyzers.models import cache_minimum, model_of
 from analyzers.spent import NOTHING, Spent
+from analyzers.terms import Terms
 
 type Cause = Literal[
     "model", "tools_added", "tools_removed", "tools_reordered", "tools_changed", "system", "billing_header",
@@ -60,6 +61,17 @@ CAUSES: Final[dict[str, str]] = {
 }
 
 
+LOSES: Final[dict[str, str]] = {
+    **dict.fromkeys(("model", "tools_added", "tools_removed", "tools_reordered", "tools_changed"), "everything"),
+    **dict.fromkeys(("system", "citations", "speed"), "the system prompt and the messages, not the tools"),
+    **dict.fromkeys(("tool_choice", "images"), "the messages only"),
+    **dict.fromkeys(("thinking", "effort"), "the messages; on some models the tools and the system prompt too"),
+    "thinking_stripped": "the messages from there on",
+    "context_editing": "the messages from there on",
+}
+"""What a change takes out of the cache, as the documentation of prompt caching has it (2026-10-08)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     """What of one exchange the cache is judged by. Times in seconds since the epoch. ``edited``: the answer tells of
@@ -67,7 +79,8 @@ class Seen:
     ``rounds``: its counters are of several passes, so they are no state of the cache; ``billed``: all passes together.
     ``lives``: the times to live of what it wrote, by its usage; none when that does not say. ``billing``: digest of
     the client's billing line; ``billing_folded``: that line was folded into one with the text after it;
-    ``first_party``: the vendor's own API was asked, which ignores that line."""
+    ``first_party``: the vendor's own API was asked, which ignores that line; ``terms``: what it was served on, None:
+    the standard ones."""
 
     n: int
     start: float | None
@@ -84,6 +97,7 @@ class Seen:
     billing: bytes | None = None
     billing_folded: bool = False
     first_party: bool = True
+    terms: Terms | None = None
 
     @property
     def ttl_mismatch(self) -> tuple[str, str] | None:
@@ -98,7 +112,8 @@ class Seen:
 @dataclass(frozen=True, slots=True)
 class CacheRow:
     """One request of a chain. ``holds`` None: the first of its thread, or a counter is unknown. ``expected``: what the
-    law says it reads; ``again``: tokens that were written although they had been in the cache; ``place``: where its
+    law says it reads; ``again``: tokens that were written although they had been in the cache, ``resent``: such as
+    were paid for as plain input; ``place``: where its
     prompt parts from the one it should have continued. ``gap``: seconds since the start of that one; ``ttl``: how long
     that one's prefix lives. ``cause``: also of what is no break (below the minimum, sent at once, cleared)."""
 
@@ -112,6 +127,12 @@ class CacheRow:
     ttl: str | None
     place: Place | None
     predicted: Prediction | None = None
+    resent: int = 0
+
+    @property
+    def outlived(self) -> bool:
+        """Whether what it should have read had expired by then, whatever else broke the chain."""
+        return self.holds is False and self.ttl is not None and _outlived(self.gap, self.ttl)
 
     @property
     def broken(self) -> bool:
@@ -199,7 +220,7 @@ def _row(
         holds, expected = None, None
     gap = None if before.start is None or seen.start is None else seen.start - before.start
     cause: Cause | None = "below_minimum" if _not_cacheable(seen) else None
-    again = 0
+    again = resent = 0
     place = places.get((before.n, seen.n))
     if holds is False and expected is not None and seen.spent.read is not None:
         if seen.spent.read > expected:
@@ -208,12 +229,20 @@ def _row(
             compared = (before.n, seen.n) in places
             cause, place = cause_of(turn, before, seen, place, compared, gap, ttl, predictions.get(seen.n))
             if cause not in _NOT_AGAIN:
-                again = min(expected - seen.spent.read, seen.spent.written or 0)
-    return CacheRow(seen, before.n, holds, expected, cause, again, gap, ttl, place, predictions.get(seen.n))
+                lost = expected - seen.spent.read
+                again = min(lost, seen.spent.written or 0)
+                resent = min(lost - again, seen.spent.fresh or 0) if cause in _CONTINUES else 0
+    return CacheRow(seen, before.n, holds, expected, cause, again, gap, ttl, place, predictions.get(seen.n), resent)
 
 
 _NOT_AGAIN: Final = ("compaction", "cleared", "context_editing", "concurrent")
 """Causes after which what is written was not in the cache before."""
+
+_CONTINUES: Final = (
+    "no_breakpoint", "breakpoint_moved", "below_minimum", "look_back", "expired", "billing_header", "ttl",
+    "unexplained",
+)  # fmt: skip
+"""Causes of a break between two prompts of which the later one begins with all of the earlier one."""
 
 
 def cause_of(

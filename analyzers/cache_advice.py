@@ -1,21 +1,23 @@
 """Where the breakpoints of a recorded session would best have been.
 
-Each way to place up to four breakpoints is replayed on the very requests that were recorded, at their times, through
-the documented rules, and priced: after the tools, after the system prompt, after the first message, after the message
-before the last of the user's, after the last block; each for five minutes or an hour, longer lives first as the API
-demands. Positions are known in characters and become tokens by each request's own ratio, so costs are estimates; what
-was recorded is replayed in the same way, so that only placements are compared. O(requests × placements).
+Every way to put up to four breakpoints on six places is replayed on the very requests that were recorded, at their
+times, through the documented rules, and priced: after the tools, after the system prompt, after the blocks that all
+requests of a thread have in common, after the first message, after the message before the last of the user's, after the
+last block; each for five minutes or an hour, longer lives first as the API demands. A read renews an entry for its own
+time; that asking for an hour would lengthen one is not documented, and not assumed. Positions are known in characters
+and become tokens by each request's own ratio, so costs are estimates; what was recorded is replayed in the same way, so
+that only placements are compared. O(requests × placements).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import combinations, product
 from typing import Final
 
-from analyzers.cache_prompt import SECONDS, Mark
+from analyzers.cache_prompt import SECONDS, Mark, Position, mark_at
 from analyzers.calls import Call
 from analyzers.digests import Digest
 from analyzers.models import cache_minimum
@@ -23,8 +25,9 @@ from analyzers.prices import PriceBook, Priced, price
 from analyzers.spent import Spent
 from analyzers.terms import Terms
 
-PLACES: Final = ("tools", "system", "first message", "last but one", "last block")
-"""In the order of the prefix."""
+COMMON: Final = "common part"
+PLACES: Final = ("tools", COMMON, "system", "first message", "last but one", "last block")
+"""In the order of the prefix, as a rule: what is common may end elsewhere."""
 
 MOST: Final = 4
 
@@ -33,7 +36,7 @@ MOST: Final = 4
 class Recorded:
     """One request as far as a placement matters. ``marks``: what a breakpoint at each of ``PLACES`` would be, where the
     request has such a place; ``actual``: its own breakpoints. ``chars``: of the whole prompt. ``terms``: what it was
-    served on; None: the standard ones."""
+    served on; None: the standard ones. ``front``: its blocks up to the first message's end."""
 
     n: int
     start: float
@@ -44,6 +47,7 @@ class Recorded:
     marks: tuple[tuple[str, Mark], ...]
     actual: tuple[Mark, ...]
     terms: Terms | None = None
+    front: tuple[Position, ...] = ()
 
 
 type Placement = tuple[tuple[str, str], ...]
@@ -64,12 +68,19 @@ class Replayed:
 @dataclass(frozen=True, slots=True)
 class Advice:
     """``actual``: what was recorded, replayed in the same way; ``paid``: what its input really cost, by the server's
-    counters; ``best``: placements from the cheapest on, without those that cost what a simpler one does."""
+    counters; ``best``: placements from the cheapest on, without those that cost what a simpler one does; none when a
+    call has no price, since nothing can be ranked then."""
 
     requests: int
     actual: Replayed
     paid: Decimal | None
     best: tuple[Replayed, ...]
+
+    @property
+    def recorded_is_best(self) -> bool:
+        """Whether what was recorded costs less than every placement that was tried."""
+        least = self.best[0].usd if self.best else None
+        return least is not None and self.actual.usd is not None and self.actual.usd < least
 
 
 def placements() -> Iterable[Placement]:
@@ -86,23 +97,51 @@ def advise(requests: Sequence[Recorded], book: PriceBook, most: int = 5) -> Advi
     found: dict[tuple[int, int, int, Decimal | None], Replayed] = {}
     for placement in placements():
         marks = [_placed(request, placement) for request in requests]
+        if not all(map(_in_order, marks)):
+            continue
         replayed = _replayed(placement, requests, marks, book)
-        found.setdefault((replayed.fresh, replayed.written, replayed.read, replayed.usd), replayed)
-    ranked = sorted(found.values(), key=lambda one: (one.usd is None, one.usd or 0, len(one.placement)))
+        key = (replayed.fresh, replayed.written, replayed.read, replayed.usd)
+        if key not in found or _plainness(placement) < _plainness(found[key].placement):
+            found[key] = replayed
     actual = _replayed((), requests, [request.actual for request in requests], book)
     paid = _cost(((request, request.spent) for request in requests), book)
-    return Advice(len(requests), actual, paid, tuple(ranked[:most]))
+    priced = [one for one in found.values() if one.usd is not None]
+    ranked = sorted(priced, key=lambda one: (one.usd, *_plainness(one.placement)))
+    return Advice(len(requests), actual, paid, tuple(ranked[:most]) if len(priced) == len(found) else ())
+
+
+def with_common_part(requests: Sequence[Recorded]) -> list[Recorded]:
+    """The requests of one thread, each with the place after the blocks that all of them have in common."""
+    if len(requests) < 2:
+        return list(requests)
+    shared = None
+    for at, blocks in enumerate(zip(*(request.front for request in requests), strict=False)):
+        if len({block.prefix for block in blocks}) > 1:
+            break
+        shared = at if blocks[0].eligible else shared
+    if shared is None:
+        return list(requests)
+    return [replace(one, marks=(*one.marks, (COMMON, mark_at(one.front, shared)))) for one in requests]
+
+
+def _plainness(placement: Placement) -> tuple[int, int]:
+    """The fewer breakpoints, and the fewer of an hour, the plainer."""
+    return len(placement), sum(ttl == "1h" for _, ttl in placement)
+
+
+def _in_order(marks: Sequence[Mark]) -> bool:
+    """Whether longer lives come first, as the API demands."""
+    lives = [mark.ttl for mark in sorted(marks, key=lambda mark: mark.chars)]
+    return lives == sorted(lives)
 
 
 def _placed(request: Recorded, placement: Placement) -> tuple[Mark, ...]:
     lives = dict(placement)
-    seen: set[Digest] = set()
-    out: list[Mark] = []
+    placed: dict[Digest, Mark] = {}
     for place, mark in request.marks:
-        if place in lives and mark.prefix not in seen:
-            seen.add(mark.prefix)
-            out.append(Mark(mark.path, lives[place], mark.prefix, mark.chars, mark.back))
-    return tuple(out)
+        if place in lives and mark.prefix not in placed:
+            placed[mark.prefix] = Mark(mark.path, lives[place], mark.prefix, mark.chars, mark.back)
+    return tuple(sorted(placed.values(), key=lambda mark: mark.chars))
 
 
 def _replayed(
@@ -139,11 +178,13 @@ def _one(request: Recorded, placed: tuple[Mark, ...], entries: dict[Digest, tupl
     for mark in marks:
         ttl = SECONDS[mark.ttl]
         before = entries.get(mark.prefix)
-        if before is not None and before[0] > request.start:
+        if before is None or before[0] <= request.start:
+            entries[mark.prefix] = (request.start + ttl, ttl, request.begun)
+        elif before[2] > request.start:  # two wrote it at once
             ttl = max(ttl, before[1])
             entries[mark.prefix] = (request.start + ttl, ttl, before[2])
         else:
-            entries[mark.prefix] = (request.start + ttl, ttl, request.begun)
+            entries[mark.prefix] = (request.start + before[1], before[1], before[2])
     read = _tokens(request, read_chars, total)
     cached = max(_tokens(request, last, total), read)
     for_hour = max(_tokens(request, hour, total) - read, 0)

@@ -48,8 +48,12 @@ def advice_lines(found: Sequence[tuple[str, Advice]]) -> list[Grid | str]:
             drawn.add(words(one.placement), *_cells(one))
         drawn.add("as recorded", *_cells(advice.actual), total=True)
         lines += [f"session {tables.name_of(session)}: {advice.requests:,} requests replayed (estimates)", drawn]
+        if not advice.best:
+            lines.append("the placements cannot be ranked: a call has no price (see cost --prices)")
+        elif advice.recorded_is_best:
+            lines.append("what was recorded costs less than every placement that was tried")
         paid = tables.UNKNOWN if advice.paid is None else f"{advice.paid:.4f} USD"
-        lines += [f"its input cost {paid} by the server's counters", ""]
+        lines += [f"the input of these requests cost {paid} by the server's counters", ""]
     return lines
 
 

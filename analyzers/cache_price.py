@@ -1,4 +1,7 @@
-"""What breaks of the cache cost: tokens that were written again, priced as written less what reading them costs."""
+"""What breaks of the cache cost: the call as it was, less the same call had it read what it paid for again.
+
+Both are priced as a whole, on the terms the call was served on, so that tiers, fast mode and places count.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +14,35 @@ from analyzers.spent import Spent
 
 
 def surcharge(row: CacheRow, book: PriceBook) -> Decimal | None:
-    """USD that a break cost over reading from the cache what was written again; None where the model has no price."""
-    again = row.again
-    if not again:
+    """USD that a break cost over reading from the cache what was paid for again; None where the model has no price."""
+    if not row.again and not row.resent:
         return Decimal(0)
-    hour = again if row.seen.spent.written_1h and not row.seen.spent.written_5m else 0
-    five = again - hour
-    written = _priced(row, Spent(0, again, five, hour, 0, 0), book)
-    read = _priced(row, Spent(0, 0, 0, 0, again, 0), book)
-    return None if written is None or read is None else written - read
+    paid = priced(row, row.seen.spent, book)
+    had_it_read = priced(row, _as_read(row), book)
+    return None if paid is None or had_it_read is None else paid - had_it_read
 
 
-def _priced(row: CacheRow, spent: Spent, book: PriceBook) -> Decimal | None:
+def _as_read(row: CacheRow) -> Spent:
+    """The counters had the tokens been read: those paid for again come first in the prompt, where what is written for
+    an hour stands before what is written for five minutes, and plain input last."""
+    spent = row.seen.spent
+    hour = min(row.again, spent.written_1h or 0)
+    five = row.again - hour
+    return spent._replace(
+        fresh=(spent.fresh or 0) - row.resent,
+        written=(spent.written or 0) - row.again,
+        written_1h=None if spent.written_1h is None else spent.written_1h - hour,
+        written_5m=None if spent.written_5m is None else spent.written_5m - five,
+        read=(spent.read or 0) + row.again + row.resent,
+    )
+
+
+def priced(row: CacheRow, spent: Spent, book: PriceBook) -> Decimal | None:
+    """USD of a request's input on the terms it was served on, had its counters been these; None without a price."""
     seen = row.seen
-    call = Call(seen.start, None, None, seen.model, seen.model, None, None, "completed", spent, spent, "")
+    spent = spent._replace(output=0, thinking=0)
+    call = Call(
+        seen.start, None, None, seen.model, seen.model, None, None, "completed", spent, spent, "", terms=seen.terms
+    )
     found = price(call, book)
     return found.total if isinstance(found, Priced) else None

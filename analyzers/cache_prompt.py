@@ -10,7 +10,7 @@ a tool's schema and in a call's input, which become text of the prompt as they s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -94,7 +94,7 @@ def cached_prompt(
     if automatic is not None and last is not None and not any(index == last for index, _, _ in marks):
         marks = sorted([*marks, (last, automatic, False)])
     return CachedPrompt(
-        tuple(_mark(positions, index, ttl, explicit) for index, ttl, explicit in marks),
+        tuple(mark_at(positions, index, ttl, explicit) for index, ttl, explicit in marks),
         positions[-1].chars if positions else 0,
         positions[-1].step + 1 if positions else 0,
         digester.value([body.get(name) for name in _RENDERED]),
@@ -104,12 +104,21 @@ def cached_prompt(
     )
 
 
-def candidates(body: Json, model: str | None, digester: Digester) -> tuple[tuple[str, Mark], ...]:
-    """What a breakpoint would be after the tools, the system prompt, the first message, the user's message before the
-    last, and the last block; of those that the request has."""
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where breakpoints could sit. ``marks``: after the tools, the system prompt, the first message, the user's message
+    before the last, and the last block, of those that the request has; ``front``: the blocks up to the end of the first
+    message."""
+
+    marks: tuple[tuple[str, Mark], ...] = ()
+    front: tuple[Position, ...] = ()
+
+
+def candidates(body: Json, model: str | None, digester: Digester, *, billing: bool = False) -> Places:
+    """The places of a request. ``billing``: the client's billing line counts."""
     if type(body) is not dict:
-        return ()
-    positions = list(_positions(body, model, digester, False))
+        return Places()
+    positions = list(_positions(body, model, digester, billing))
     places: dict[str, int] = {}
     roles = [message.get("role") if type(message) is dict else None for message in _list(body.get("messages"))]
     users = [index for index, role in enumerate(roles) if role == "user"]
@@ -122,25 +131,32 @@ def candidates(body: Json, model: str | None, digester: Digester) -> tuple[tuple
             places["system"] = index
         else:
             places["last block"] = index
-            if position.path.startswith("messages[0]."):
+            if _is_first(position.path):
                 places["first message"] = index
             if len(users) > 1 and position.path.startswith(f"messages[{users[-2]}]."):
                 places["last but one"] = index
-    return tuple((place, _mark(positions, index, "5m", True)) for place, index in sorted(places.items(), key=_second))
+    marks = tuple((place, mark_at(positions, index)) for place, index in sorted(places.items(), key=_second))
+    ends = [n for n, one in enumerate(positions, 1) if not one.path.startswith("messages[") or _is_first(one.path)]
+    return Places(marks, tuple(positions[: ends[-1]]) if ends else ())
+
+
+def mark_at(positions: Sequence[Position], index: int, ttl: str = "5m", explicit: bool = True) -> Mark:
+    """What a breakpoint after one of the blocks would be, given all before it."""
+    own = positions[index]
+    back: list[tuple[Digest, int]] = []
+    for at in range(index, -1, -1):
+        if own.step - positions[at].step >= LOOK_BACK:
+            break
+        back.append((positions[at].prefix, positions[at].chars))
+    return Mark(own.path, ttl, own.prefix, own.chars, tuple(back), explicit)
+
+
+def _is_first(path: str) -> bool:
+    return path.startswith("messages[0].")
 
 
 def _second(item: tuple[str, int]) -> int:
     return item[1]
-
-
-def _mark(positions: list[Position], index: int, ttl: str, explicit: bool) -> Mark:
-    own = positions[index]
-    back: list[tuple[Digest, int]] = []
-    for position in reversed(positions[: index + 1]):
-        if own.step - position.step >= LOOK_BACK:
-            break
-        back.append((position.prefix, position.chars))
-    return Mark(own.path, ttl, own.prefix, own.chars, tuple(back), explicit)
 
 
 def _positions(

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from analyzers.cache import CacheRow, Chain, Seen, chain, to_compare
-from analyzers.cache_advice import Recorded
+from analyzers.cache_advice import Recorded, with_common_part
 from analyzers.cache_model import Asked, CacheModel, Prediction
-from analyzers.cache_prompt import cached_prompt, candidates
+from analyzers.cache_prompt import CachedPrompt, cached_prompt, candidates
 from analyzers.digests import BILLING, Digester, as_blocks, is_billing, without_billing
 from analyzers.exchange import Exchange, Problem, Request
 from analyzers.exchange_calls import calls_of
@@ -37,6 +38,11 @@ class SessionChains:
     chains: tuple[Chain, ...]
 
     @property
+    def rows(self) -> list[CacheRow]:
+        """Of all its threads, in time order."""
+        return sorted((row for chain in self.chains for row in chain.rows), key=lambda row: row.seen.n)
+
+    @property
     def warm(self) -> bool | None:
         """Whether the session starts with a warm cache; None when that is not known."""
         first = next((row.seen.spent for chain in self.chains for row in chain.rows if row.seen.spent != NOTHING), None)
@@ -46,13 +52,16 @@ class SessionChains:
 @dataclass(frozen=True, slots=True)
 class CacheReport:
     """``sessions``: the newest so many, oldest first. ``read`` and ``total``: tokens read of all input, where both are
-    known; ``again``: tokens written again at breaks."""
+    known; ``again``: tokens written again at breaks, ``resent``: paid for as plain input at them; ``cached``: whether
+    any request read or wrote."""
 
     sessions: tuple[SessionChains, ...]
     read: int
     total: int
     again: int
+    resent: int
     broken: int
+    cached: bool
 
     @property
     def rows(self) -> Iterable[CacheRow]:
@@ -82,23 +91,66 @@ def recorded(sources: Sources, problems: list[Problem], newest: int | None) -> l
     found = traced(sources, problems, look=lambda exchange: _recorded(exchange, digester))
     out = []
     for session in _newest(found.lineage(), newest):
-        numbers = sorted(turn.n for thread in session.threads for turn in thread.turns)
-        requests = [replace(one, n=n) for n in numbers if (one := found.looked[n - 1]) is not None]
-        out.append((session.name, requests))
+        requests: list[Recorded] = []
+        for thread in session.threads:
+            looked = [(turn.n, found.looked[turn.n - 1]) for turn in thread.turns]
+            forms = [replace(two, n=n) for n, two in looked if two is not None]
+            counts = _billing_counts(forms)
+            requests += with_common_part([form.as_asked(counts) for form in forms])
+        out.append((session.name, sorted(requests, key=lambda one: one.n)))
     return out
 
 
-def _recorded(exchange: Exchange, digester: Digester) -> Recorded | None:
+@dataclass(frozen=True, slots=True)
+class _Forms:
+    """One request as it is cached by a host that ignores the client's billing line, and by one that does not."""
+
+    n: int
+    seen: Seen
+    ignoring: Recorded
+    counting: Recorded | None
+
+    def as_asked(self, counts: bool) -> Recorded:
+        form = self.counting if counts and self.counting is not None else self.ignoring
+        return replace(form, n=self.n)
+
+
+def _billing_counts(forms: Sequence[_Forms]) -> bool:
+    """Whether the hosts that were asked take the client's billing line for a part of the prompt: another host than the
+    vendor's own, unless something was read after that line had changed."""
+    return any(not form.seen.first_party for form in forms) and not any(
+        before.seen.billing != form.seen.billing and form.seen.spent.read for before, form in pairwise(forms)
+    )
+
+
+def _recorded(exchange: Exchange, digester: Digester) -> _Forms | None:
     """None: its prompt, its time or its counters are not known."""
     seen = _seen(exchange, digester)
     request = exchange.request
     if seen.prompt is None or seen.start is None or seen.spent.total_input is None or request is None:
         return None
-    marks = candidates(request.body, seen.model, digester)
-    begun = seen.begun if seen.begun is not None else seen.start
-    terms = calls_of(exchange)[0].terms
-    prompt = seen.prompt
-    return Recorded(0, seen.start, begun, seen.model, seen.spent, prompt.chars, marks, prompt.marks, terms)
+    ignoring = _form(request, seen, seen.prompt, digester, billing=False)
+    if seen.first_party or seen.billing is None:
+        return _Forms(0, seen, ignoring, None)
+    prompt = cached_prompt(request.body, seen.model, digester, billing=True)
+    return _Forms(0, seen, ignoring, _form(request, seen, prompt, digester, billing=True))
+
+
+def _form(request: Request, seen: Seen, prompt: CachedPrompt, digester: Digester, *, billing: bool) -> Recorded:
+    start = seen.start or 0.0
+    places = candidates(request.body, seen.model, digester, billing=billing)
+    return Recorded(
+        n=0,
+        start=start,
+        begun=seen.begun if seen.begun is not None else start,
+        model=seen.model,
+        spent=seen.spent,
+        chars=prompt.chars,
+        marks=places.marks,
+        actual=prompt.marks,
+        terms=seen.terms,
+        front=places.front,
+    )
 
 
 def _newest(found: Lineage, number: int | None) -> Sequence[Session]:
@@ -115,6 +167,8 @@ def _summed(sessions: tuple[SessionChains, ...]) -> CacheReport:
         read=sum(spent.read or 0 for spent in told),
         total=sum(spent.total_input or 0 for spent in told),
         again=sum(row.again for row in rows),
+        resent=sum(row.resent for row in rows),
+        cached=any(row.seen.spent.read or row.seen.spent.written for row in rows),
         broken=sum(row.broken for row in rows),
     )
 
@@ -149,6 +203,7 @@ def _seen(exchange: Exchange, digester: Digester) -> Seen:
         lives=_lives(usage),
         billing=_billing(body, digester),
         billing_folded=any(map(_is_folded_line, as_blocks(body.get("system")))) if type(body) is dict else False,
+        terms=call.terms if call is not None else None,
         first_party=not host or f".{host}".endswith(_FIRST_PARTY) or exchange.logged is not None,
     )
 

@@ -7,7 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 from analyzers import tables
-from analyzers.cache import CAUSES, CacheRow, Chain
+from analyzers.breakpoint_yield import Yield, yields
+from analyzers.cache import CAUSES, LOSES, CacheRow, Chain
 from analyzers.cache_price import surcharge
 from analyzers.cache_report import CacheReport, SessionChains
 from analyzers.diff_tables import place as spot_words
@@ -27,11 +28,17 @@ def cache_json(report: CacheReport, book: PriceBook) -> dict[str, Any]:
     """What ``cache --json`` prints; null for unknown."""
     return {
         "sessions": [_chain_json(session, chain, book) for session in report.sessions for chain in session.chains],
+        "breakpoints": [
+            {"session": session.session, **_yield_json(one)}
+            for session in report.sessions
+            for one in yields(session.rows, book)
+        ],
         "summary": {
             "cache_read_input_tokens": report.read,
             "total_input_tokens": report.total,
             "hit_rate": share_of(report.read, report.total),
             "written_again": report.again,
+            "sent_again": report.resent,
             "broken": report.broken,
             "warm_starts": [session.session for session in report.sessions if session.warm],
         },
@@ -44,6 +51,17 @@ def _chain_json(session: SessionChains, chain: Chain, book: PriceBook) -> dict[s
         "thread": chain.agent or "main",
         "forked_from": chain.forked_from,
         "rows": [_row_json(row, book) for row in chain.rows],
+    }
+
+
+def _yield_json(one: Yield) -> dict[str, Any]:
+    amounts = (("saved_usd", one.saved), ("paid_usd", one.paid), ("net_usd", one.net))
+    return {
+        "place": one.place,
+        "requests": one.requests,
+        "cache_creation_input_tokens": one.written,
+        "cache_read_input_tokens": one.read,
+        **{name: None if usd is None else float(round(usd, 10)) for name, usd in amounts},
     }
 
 
@@ -61,7 +79,10 @@ def _row_json(row: CacheRow, book: PriceBook) -> dict[str, Any]:
         "expected_read": row.expected,
         "cause": row.cause,
         "follows": row.follows,
+        "loses": LOSES.get(row.cause or ""),
+        "outlived": row.outlived,
         "written_again": row.again,
+        "sent_again": row.resent,
         "surcharge_usd": None if cost is None else float(round(cost, 10)),
         "gap_seconds": row.gap,
         "ttl": row.ttl,
@@ -103,6 +124,8 @@ def print_cache(report: CacheReport, book: PriceBook) -> None:
     for session in report.sessions:
         for chain in session.chains:
             things += [_title(session, chain), _table(chain), *_breaks(chain, book), *_remarks(chain), ""]
+        if found := yields(session.rows, book):
+            things += [_yields(found), ""]
     tables.draw(*things, *_summary(report, book))
 
 
@@ -131,6 +154,15 @@ def _table(chain: Chain) -> Grid:
     return drawn
 
 
+def _yields(found: Iterable[Yield]) -> Grid:
+    """What each breakpoint wrote, and what reading that saved."""
+    drawn = tables.grid("breakpoint", "requests", "written", "read again", "saved USD", "paid USD", "net USD")
+    for one in found:
+        amounts = (tables.UNKNOWN if usd is None else f"{usd:.4f}" for usd in (one.saved, one.paid, one.net))
+        drawn.add(one.place, f"{one.requests:,}", f"{one.written:,}", f"{one.read:,}", *amounts)
+    return drawn
+
+
 def _breaks(chain: Chain, book: PriceBook) -> Iterable[str]:
     for row in chain.rows:
         if not row.broken or row.cause is None:
@@ -138,21 +170,37 @@ def _breaks(chain: Chain, book: PriceBook) -> Iterable[str]:
         words = [f"#{row.seen.n} should have read {tables.count(row.expected)} of #{row.follows}: {CAUSES[row.cause]}"]
         if row.place is not None:
             words.append(_where(row.place))
-        if row.cause == "expired" and row.gap is not None:
-            words.append(f"{row.gap:,.0f} s after the start of #{row.follows}, time to live {row.ttl}")
-        if row.again:
+        if row.cause in LOSES:
+            words.append(f"documented: that loses {LOSES[row.cause]}")
+        if row.outlived and row.gap is not None:
+            also = "" if row.cause == "expired" else "it had expired as well: "
+            words.append(f"{also}{row.gap:,.0f} s after the start of #{row.follows}, time to live {row.ttl}")
+        if row.again or row.resent:
             cost = surcharge(row, book)
             price = "at a price that is not known" if cost is None else f"for {cost:.4f} USD more than reading them"
-            words.append(f"{row.again:,} tokens written again {price}")
+            words.append(f"{_paid_again(row.again, row.resent)} {price}")
         if row.seen.verdict is not None:
-            words.append(f"the server says {tables.name_of(row.seen.verdict)}")
+            words.append(_verdict(row))
         yield "; ".join(words)
+
+
+def _paid_again(again: int, resent: int) -> str:
+    written = f"{again:,} tokens written again" if again or not resent else ""
+    sent = f"{resent:,} tokens sent again as plain input" if resent else ""
+    return " and ".join(filter(None, (written, sent)))
+
+
+def _verdict(row: CacheRow) -> str:
+    lost = "" if row.seen.verdict_tokens is None else f" ({row.seen.verdict_tokens:,} tokens)"
+    return f"the server says {tables.name_of(row.seen.verdict or '')}{lost}"
 
 
 def _remarks(chain: Chain) -> Iterable[str]:
     """What is no break, and yet worth knowing."""
     for row in chain.rows:
         seen = row.seen
+        if seen.verdict is not None and not row.broken:
+            yield f"#{seen.n}: {_verdict(row)}"
         if (mismatch := seen.ttl_mismatch) is not None:
             yield f"#{seen.n} asked for {mismatch[0]} and was written for {mismatch[1]}"
         if seen.rounds and seen.billed.written and seen.billed.written != seen.spent.written:
@@ -160,7 +208,8 @@ def _remarks(chain: Chain) -> Iterable[str]:
 
 
 def _where(place: Place) -> str:
-    sizes = f"{tables.count(place.a)} → {tables.count(place.b)} chars"
+    absent = tables.UNKNOWN if place.change == "not known" else "none"
+    sizes = " → ".join(absent if side is None else f"{side:,}" for side in (place.a, place.b)) + " chars"
     name = f" ({tables.name_of(place.name)})" if place.name else ""
     spot = f", at {spot_words(place.spot)}" if place.spot is not None else ""
     return f"first difference at {tables.name_of(place.path)}{name}: {place.change}, {sizes}{spot}"
@@ -172,7 +221,12 @@ def _summary(report: CacheReport, book: PriceBook) -> Iterable[str]:
     costs = [surcharge(row, book) for row in report.rows if row.broken]
     known = sum((cost for cost in costs if cost is not None), Decimal(0))
     bound = "at least " if None in costs else ""
-    yield f"breaks: {report.broken:,}; tokens written again: {report.again:,}, {bound}{known:.4f} USD more than read"
+    paid = f"tokens written again: {report.again:,}" + (
+        f", sent again as plain input: {report.resent:,}" if report.resent else ""
+    )
+    yield f"breaks: {report.broken:,}; {paid}, {bound}{known:.4f} USD more than read"
+    if not report.cached and report.total:
+        yield "no request read or wrote anything: the cache is not used here"
     warm = [tables.name_of(session.session or tables.UNKNOWN) for session in report.sessions if session.warm]
     if warm:
         yield f"start with a warm cache: {', '.join(warm)}"

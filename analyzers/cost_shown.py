@@ -158,7 +158,7 @@ def _threads(report: CostReport, most: int | None) -> list[Grid | str]:
 
 def _cells(cost: Cost) -> Iterable[str]:
     yield f"{cost.calls:,}"
-    if not cost.priced:  # nothing in it has a price: no amount is known, and 0 would be one
+    if not cost.priced and not cost.usd:  # nothing in it has a price: no amount is known, and 0 would be one
         nothing = tables.UNKNOWN if cost.unpriced else "0"
         yield from (nothing,) * (len(_COLUMNS) - 1)
         return

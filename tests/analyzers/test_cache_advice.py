@@ -6,12 +6,15 @@ claude-opus-5-5 costs 4 USD per million input tokens, 5 to write for five minute
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
-from analyzers.cache_advice import Advice, Placement, Recorded, Replayed, advise, placements
-from analyzers.cache_prompt import Mark
+from analyzers.cache_advice import COMMON, Advice, Placement, Recorded, Replayed, advise, placements, with_common_part
+from analyzers.cache_prompt import Mark, candidates
+from analyzers.digests import Digester
 from analyzers.price_list import PriceList
 from analyzers.prices import PriceBook
 from analyzers.spent import Spent
@@ -108,7 +111,7 @@ def test_every_figure_closes_and_no_placement_breaks_the_rules_of_the_api() -> N
     found = advice(asked((10_000, 11_000, 12_000), 10, 400))
     assert all(one.fresh + one.written + one.read == 33_000 for one in (*found.best, found.actual))
     every = list(placements())
-    assert len(every) == len(set(every)) == 1 + 5 * 2 + 10 * 3 + 10 * 4 + 5 * 5
+    assert len(every) == len(set(every)) == 1 + 6 * 2 + 15 * 3 + 20 * 4 + 15 * 5
     assert all([ttl for _, ttl in one] == sorted(ttl for _, ttl in one) for one in every)
 
 
@@ -119,6 +122,49 @@ def test_what_was_paid_is_by_the_server_s_counters_and_the_terms_it_served_on() 
     assert (halved.paid, halved.best[0].usd) == (Decimal("0.042"), Decimal("0.028"))
 
 
-def test_a_model_without_a_price_has_placements_and_no_cost() -> None:
+def test_without_a_price_nothing_is_ranked() -> None:
     found = advice(asked((10_000, 11_000), 10, model="claude-nobody-9"))
-    assert found.paid is None and all(one.usd is None for one in found.best)
+    assert (found.paid, found.best, found.actual.usd) == (None, (), None)
+
+
+def test_asking_for_an_hour_lengthens_no_entry_that_is_there() -> None:
+    first, second, third = asked((10_000, 11_000, 12_000), 60, 1200)
+    early = tuple(replace(mark, ttl="5m") for name, mark in first.marks if name == "last block")
+    later = tuple(replace(mark, ttl="1h") for name, mark in second.marks if name == "first message")
+    requests = [replace(first, actual=early), replace(second, actual=later), replace(third, actual=later)]
+    assert (advice(requests).actual.read, advice(requests).actual.written) == (10_000, 20_000)
+
+
+def test_what_all_requests_have_in_common_is_a_place_of_its_own() -> None:
+    """Two blocks of system prompt, of which the second tells the time."""
+
+    def body(clock: str) -> dict[str, Any]:
+        blocks = [{"type": "text", "text": "r" * 20_000}, {"type": "text", "text": f"it is {clock}"}]
+        return {"system": blocks, "messages": [{"role": "user", "content": "weigh"}]}
+
+    digester, requests = Digester(), []
+    for n, clock in enumerate(("12:00", "12:01", "12:02")):
+        places = candidates(body(clock), MODEL, digester)
+        chars = places.marks[-1][1].chars
+        at = 60.0 * n
+        spent = Spent(chars, 0, 0, 0, 0, 5)
+        one = Recorded(n + 1, at, at + 1, MODEL, spent, chars, places.marks, (), front=places.front)
+        requests.append(one)
+    found = advice(with_common_part(requests))
+    assert found.best[0].placement == ((COMMON, "5m"),)
+    assert found.best[0].read == 2 * found.best[0].written > 40_000
+
+
+def test_what_was_recorded_may_be_better_than_all_that_was_tried() -> None:
+    requests = asked((10_000, 20_000), 10)
+    front = requests[0].marks[0][1]
+    elsewhere = Mark("system[0]", "5m", b"elsewhere", 9_500, ((b"elsewhere", 9_500),))
+    assert not advice([replace(one, actual=(front,)) for one in requests]).recorded_is_best
+    bare = [replace(one, marks=(), actual=(elsewhere,)) for one in requests]
+    assert advice(bare).recorded_is_best
+
+
+def test_of_two_that_cost_the_same_the_plainer_is_named() -> None:
+    found = advice(asked((10_000, 11_000), 10))
+    assert all(ttl == "5m" for _, ttl in found.best[0].placement)
+    assert best(advice(asked((400, 500), 10, system=300)))[0] == ()

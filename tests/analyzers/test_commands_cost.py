@@ -221,6 +221,16 @@ def test_a06_a08_passes_from_the_wire(tmp_path: Path) -> None:
     assert {group["model"]: group["usd_exact"] for group in found["models"]}["claude-opus-5-5"] == "0.0028"
 
 
+def test_a_model_that_served_a_pass_only_has_its_amount_in_the_table(tmp_path: Path) -> None:
+    passes = [
+        {"type": "message"} | usage(100, 50),
+        {"type": "advisor_message", "model": "claude-opus-5"} | usage(2000, 300),
+    ]
+    place = saved(tmp_path, usage(100, 50, iterations=passes), model="claude-sonnet-5-5")
+    row = next(line for line in run("-c", str(place)).splitlines() if line.startswith("claude-opus-5 "))
+    assert row.split() == ["claude-opus-5", "0", "0.0100", "0", "0", "0", "0.0075", "0", "0.0175"]
+
+
 def test_a22_results_of_a_batch_once_at_half_the_price(tmp_path: Path) -> None:
     message = MESSAGE | {"model": "claude-opus-5-5", "usage": usage(900, 250), "stop_reason": "end_turn"}
     results = [

@@ -1,0 +1,62 @@
+"""What a break cost: figures worked out by hand from the documented prices."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from analyzers.cache import CacheRow, Seen
+from analyzers.cache_price import surcharge
+from analyzers.price_list import PriceList
+from analyzers.prices import PriceBook
+from analyzers.spent import Spent
+from analyzers.terms import Conditions, Terms
+
+OPUS, HAIKU = "claude-opus-5-5", "claude-haiku-5-5"
+BOOK = PriceBook(PriceList())
+
+
+def row(spent: Spent, *, again: int = 0, resent: int = 0, model: str = OPUS, terms: Terms | None = None) -> CacheRow:
+    seen = Seen(2, 0.0, 0.1, model, spent, None, terms=terms)
+    return CacheRow(seen, 1, False, 0, "expired", again, None, None, None, None, resent)
+
+
+def wrote(five: int, hour: int = 0, *, read: int = 0, fresh: int = 0) -> Spent:
+    return Spent(fresh, five + hour, five, hour, read, 900)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "usd"),
+    [
+        (Conditions(), "0.0384"),  # 8,000 x (5 - 0.20)
+        (Conditions(speed="fast"), "0.0768"),
+        (Conditions(inference_geo="us"), "0.04224"),
+        (Conditions(service_tier="batch"), "0.0192"),
+    ],
+    ids=["standard", "fast", "us", "batch"],
+)
+def test_the_terms_a_call_was_served_on_count(conditions: Conditions, usd: str) -> None:
+    assert surcharge(row(wrote(8_000), again=8_000, terms=Terms(conditions)), BOOK) == Decimal(usd)
+
+
+def test_the_tier_is_that_of_the_whole_request() -> None:
+    found = surcharge(row(wrote(80_000, read=70_000, fresh=1_000), again=80_000, model=HAIKU), BOOK)
+    assert found == Decimal("0.0460")  # 80,000 x (0.625 - 0.05)
+
+
+def test_what_is_written_for_an_hour_comes_first() -> None:
+    mixed = wrote(1_000, 7_000)
+    assert surcharge(row(mixed, again=8_000), BOOK) == Decimal("0.0594")  # 7,000 x 7.80 + 1,000 x 4.80
+    assert surcharge(row(mixed, again=7_000), BOOK) == Decimal("0.0546")
+
+
+def test_what_was_sent_as_plain_input_instead_of_being_read_was_paid_for_too() -> None:
+    assert surcharge(row(wrote(0, fresh=100_000), resent=100_000), BOOK) == Decimal("0.38")  # 100,000 x (4 - 0.20)
+    both = row(wrote(1_000, fresh=2_000), again=1_000, resent=2_000)
+    assert surcharge(both, BOOK) == Decimal("0.0124")
+
+
+def test_without_a_price_it_is_not_known_and_without_a_loss_it_is_nothing() -> None:
+    assert surcharge(row(wrote(10), again=10, model="claude-nobody-9"), BOOK) is None
+    assert surcharge(row(wrote(10), model="claude-nobody-9"), BOOK) == 0
