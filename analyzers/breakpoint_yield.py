@@ -16,7 +16,7 @@ from analyzers.cache import CacheRow, Seen
 from analyzers.cache_price import priced
 from analyzers.cache_prompt import Mark
 from analyzers.digests import Digest
-from analyzers.prices import PriceBook
+from analyzers.prices import EXACT, PriceBook
 
 NOBODY: Final = "not written here"
 
@@ -36,7 +36,7 @@ class Yield:
 
     @property
     def net(self) -> Decimal | None:
-        return None if self.saved is None or self.paid is None else self.saved - self.paid
+        return None if self.saved is None or self.paid is None else EXACT.subtract(self.saved, self.paid)
 
 
 @dataclass(slots=True)
@@ -116,4 +116,6 @@ def _writer(row: CacheRow, seen: dict[int, Seen]) -> str:
 
 
 def _plus(total: Decimal | None, more: Decimal | None, less: Decimal | None) -> Decimal | None:
-    return None if total is None or more is None or less is None else total + more - less
+    if total is None or more is None or less is None:
+        return None
+    return EXACT.add(total, EXACT.subtract(more, less))

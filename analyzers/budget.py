@@ -132,7 +132,7 @@ class Budget:
                 found = price(call, self.book)
                 if isinstance(found, Priced):
                     state.spent += found.total
-                else:
+                if not isinstance(found, Priced) or found.most is None:
                     state.complete = False
 
     def _session(self, name: str) -> _Session:
@@ -172,7 +172,7 @@ class Budget:
         spent = Spent(0, new, new, 0, known, 0) if marked else Spent(known + new, 0, 0, 0, 0, 0)
         call = Call(None, None, None, model, model, None, None, "completed", spent, spent, "")
         found = price(call, self.book) if self.book is not None else None
-        return found.total if isinstance(found, Priced) else None
+        return found.total if isinstance(found, Priced) and found.most is not None else None
 
 
 def excess(expected: Expected, limits: Limits) -> Excess | None:

@@ -9,7 +9,7 @@ cannot be known is ``unknown``; what should not have happened by any rule is ``u
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, Literal
 
@@ -25,7 +25,7 @@ type Cause = Literal[
     "model", "tools_added", "tools_removed", "tools_reordered", "tools_changed", "system", "billing_header",
     "message_rewritten", "images", "citations", "tool_choice", "thinking", "thinking_stripped", "effort", "speed",
     "settings", "context_editing", "compaction", "cleared", "expired", "below_minimum", "look_back", "no_breakpoint",
-    "breakpoint_moved", "ttl", "concurrent", "written_elsewhere", "unexplained", "unknown",
+    "breakpoint_moved", "ttl", "concurrent", "host", "written_elsewhere", "unexplained", "unknown",
 ]  # fmt: skip
 
 CAUSES: Final[dict[str, str]] = {
@@ -55,14 +55,17 @@ CAUSES: Final[dict[str, str]] = {
     "breakpoint_moved": "the last breakpoint stands before the end of what was cached",
     "ttl": "a breakpoint asks for another time to live",
     "concurrent": "sent before the first answer had begun",
-    "written_elsewhere": "more was there than this thread had written",
+    "host": "sent to another host, which has a cache of its own",
+    "written_elsewhere": "more was there than the request before it had left",
     "unexplained": "nothing changed: evicted, or answered elsewhere",
     "unknown": "unknown: not enough of the prompts was recorded",
 }
 
 
 LOSES: Final[dict[str, str]] = {
-    **dict.fromkeys(("model", "tools_added", "tools_removed", "tools_reordered", "tools_changed"), "everything"),
+    **dict.fromkeys(
+        ("model", "host", "tools_added", "tools_removed", "tools_reordered", "tools_changed"), "everything"
+    ),
     **dict.fromkeys(("system", "citations", "speed"), "the system prompt and the messages, not the tools"),
     **dict.fromkeys(("tool_choice", "images"), "the messages only"),
     **dict.fromkeys(("thinking", "effort"), "the messages; on some models the tools and the system prompt too"),
@@ -80,7 +83,7 @@ class Seen:
     ``lives``: the times to live of what it wrote, by its usage; none when that does not say. ``billing``: digest of
     the client's billing line; ``billing_folded``: that line was folded into one with the text after it;
     ``first_party``: the vendor's own API was asked, which ignores that line; ``terms``: what it was served on, None:
-    the standard ones."""
+    the standard ones; ``edits``: digest of those edits; ``host``: which was asked, None where nothing says so."""
 
     n: int
     start: float | None
@@ -98,6 +101,8 @@ class Seen:
     billing_folded: bool = False
     first_party: bool = True
     terms: Terms | None = None
+    edits: bytes | None = None
+    host: str | None = None
 
     @property
     def ttl_mismatch(self) -> tuple[str, str] | None:
@@ -161,11 +166,11 @@ def law(before: Spent, spent: Spent) -> tuple[bool | None, int | None]:
 def to_compare(thread: Thread, seen: Sequence[Seen]) -> list[tuple[int, int]]:
     """The pairs of requests, by number, whose prompts must be compared to tell a cause: those around each break."""
     pairs = []
-    for before, turn in _pairs(thread):
-        holds, expected = law(_before(before, turn, seen).spent, seen[turn.n - 1].spent)
+    for before, turn in _pairs(thread, seen):
+        holds, expected = law(seen[before.n - 1].spent, seen[turn.n - 1].spent)
         read = seen[turn.n - 1].spent.read
         if holds is False and expected is not None and read is not None and read < expected:
-            pairs.append((_before(before, turn, seen).n, turn.n))
+            pairs.append((before.n, turn.n))
     return pairs
 
 
@@ -177,24 +182,32 @@ def chain(
 ) -> Chain:
     """The rows of a thread. ``seen``: of all exchanges by number from 1; ``places``: where compared prompts part, None
     where the later one continues the earlier."""
-    rows = [_first(thread.turns[0], seen[thread.turns[0].n - 1], predictions)]
+    first = _requests(thread, seen)[0]
+    rows = [_first(first, seen[first.n - 1], predictions)]
     ttl: str | None = None
-    for before, turn in _pairs(thread):
-        earlier = _before(before, turn, seen)
+    for before, turn in _pairs(thread, seen):
+        earlier = seen[before.n - 1]
         ttl = _ttl(earlier, ttl)
         rows.append(_row(turn, earlier, seen[turn.n - 1], places, predictions, ttl))
     return Chain(thread.session, thread.agent, thread.forked_from, tuple(rows))
 
 
-def _before(before: Turn, turn: Turn, seen: Sequence[Seen]) -> Seen:
-    """The request whose cache a turn should read: that of the turn before, or the last of its own failed attempts that
-    had got as far as being counted."""
-    tried = [seen[n - 1] for n in turn.attempts if seen[n - 1].spent.read is not None]
-    return tried[-1] if tried else seen[before.n - 1]
+def _requests(thread: Thread, seen: Sequence[Seen]) -> list[Turn]:
+    """The turns of a thread, and before each those of its failed attempts that had got as far as being counted: what
+    they wrote is there for the next."""
+    out: list[Turn] = []
+    for turn in thread.turns:
+        tried = [n for n in turn.attempts if seen[n - 1].spent.read is not None]
+        if not tried:
+            out.append(turn)
+            continue
+        out.append(replace(turn, n=tried[0], attempts=[]))
+        out += [replace(turn, n=n, step="continues", attempts=[]) for n in (*tried[1:], turn.n)]
+    return out
 
 
-def _pairs(thread: Thread) -> list[tuple[Turn, Turn]]:
-    return list(pairwise(thread.turns))
+def _pairs(thread: Thread, seen: Sequence[Seen]) -> list[tuple[Turn, Turn]]:
+    return list(pairwise(_requests(thread, seen)))
 
 
 def _first(turn: Turn, seen: Seen, predictions: dict[int, Prediction]) -> CacheRow:
@@ -216,7 +229,7 @@ def _row(
     ttl: str | None,
 ) -> CacheRow:
     holds, expected = law(before.spent, seen.spent)
-    if before.rounds:  # the counters of several passes: no state of the cache
+    if before.rounds or seen.rounds:  # the counters of several passes: no state of the cache
         holds, expected = None, None
     gap = None if before.start is None or seen.start is None else seen.start - before.start
     cause: Cause | None = "below_minimum" if _not_cacheable(seen) else None
@@ -261,12 +274,18 @@ def cause_of(
         return ("compaction" if turn.step == "compacted" else "cleared"), place
     if before.model and seen.model and model_of(before.model).base != model_of(seen.model).base:
         return "model", place
+    if before.host != seen.host and None not in (before.host, seen.host):
+        return "host", place
     known = compared and before.prompt is not None and seen.prompt is not None
     if place is not None and place.field == "system" and before.billing_folded and seen.billing_folded:
         return ("unknown" if seen.first_party or seen.spent.read else "billing_header"), place
+    if place is not None and place.field in ("model", "tools", "system"):
+        return _cause_of_place(place), place
+    if _all_gone(seen, gap, ttl):  # what changes further on would have left the beginning
+        return "expired", place
     if place is not None and place.field != "messages":
         return _cause_of_place(place), place
-    if seen.edited:
+    if seen.edited and seen.edits != before.edits:
         return "context_editing", place
     if before.prompt is None or seen.prompt is None or not known:
         return ("expired" if _outlived(gap, ttl) else "unknown"), place
@@ -300,6 +319,12 @@ def _outlived(gap: float | None, ttl: str | None) -> bool:
     return gap is not None and gap > SECONDS[ttl or "1h"]
 
 
+def _all_gone(seen: Seen, gap: float | None, ttl: str | None) -> bool:
+    """Whether nothing was read, and what was there had expired."""
+    asks = seen.prompt is None or bool(seen.prompt.marks)
+    return seen.spent.read == 0 and asks and _outlived(gap, ttl) and not _not_cacheable(seen)
+
+
 def _not_cacheable(seen: Seen) -> bool:
     """Whether a request has breakpoints, but fewer tokens than its model caches."""
     minimum, spent = cache_minimum(seen.model), seen.spent
@@ -330,12 +355,17 @@ def _unchanged(
         return "expired"
     if one.marks and not any(prefix == one.marks[-1].prefix for mark in other.marks for prefix, _ in mark.back):
         return "breakpoint_moved" if other.marks[-1].chars < one.marks[-1].chars else "look_back"
-    if not seen.first_party and not seen.spent.read and before.billing != seen.billing:
+    if not seen.first_party and before.billing != seen.billing and (not seen.spent.read or _reads_tools(other)):
         return "billing_header"
     lives = {mark.prefix: mark.ttl for mark in one.marks}
     if any(lives.get(mark.prefix, mark.ttl) != mark.ttl for mark in other.marks) or _lives(one) != _lives(other):
         return "ttl"
     return "unexplained"
+
+
+def _reads_tools(prompt: CachedPrompt) -> bool:
+    """Whether a breakpoint stands before the system prompt, so that a change there leaves something to read."""
+    return any(mark.path.startswith("tools") for mark in prompt.marks)
 
 
 def _lives(prompt: CachedPrompt) -> set[str]:

@@ -21,7 +21,7 @@ from analyzers.cache_prompt import SECONDS, Mark, Position, mark_at
 from analyzers.calls import Call
 from analyzers.digests import Digest
 from analyzers.models import cache_minimum
-from analyzers.prices import PriceBook, Priced, price
+from analyzers.prices import EXACT, PriceBook, Priced, price
 from analyzers.spent import Spent
 from analyzers.terms import Terms
 
@@ -200,9 +200,9 @@ def _cost(spent: Iterable[tuple[Recorded, Spent]], book: PriceBook) -> Decimal |
     total = Decimal(0)
     for request, one in spent:
         found = price(_input_alone(request, one), book)
-        if not isinstance(found, Priced):
+        if not isinstance(found, Priced) or found.most is None:
             return None
-        total += found.total
+        total = EXACT.add(total, found.total)
     return total
 
 

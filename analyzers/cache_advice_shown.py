@@ -8,6 +8,7 @@ from typing import Any
 
 from analyzers import tables
 from analyzers.cache_advice import Advice, Placement, Replayed
+from analyzers.prices import as_number
 from analyzers.tables import Grid
 
 
@@ -36,7 +37,7 @@ def _json(one: Replayed) -> dict[str, Any]:
 
 
 def _usd(amount: Decimal | None) -> float | None:
-    return None if amount is None else float(round(amount, 10))
+    return None if amount is None else as_number(amount)
 
 
 def advice_lines(found: Sequence[tuple[str, Advice]]) -> list[Grid | str]:

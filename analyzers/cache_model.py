@@ -153,7 +153,7 @@ class CacheModel:
                     found.missed, found.why = entry, "concurrent" if entry.alive(asked.start) else "expired"
         if found.entry is not None and found.missed is not None and found.missed.chars <= found.entry.chars:
             found.missed = found.why = None
-        if found.entry is not None and found.entry.rendered != asked.prompt.rendered:  # some models lose it then
+        if found.entry is not None and found.entry.rendered != asked.prompt.rendered:  # some lose it then
             found.doubt = max(found.doubt, found.entry.chars + 1)
         if found.entry is not None and not found.entry.sure(asked.start):
             found.doubt = max(found.doubt, found.entry.chars + 1)

@@ -5,11 +5,12 @@ Both are priced as a whole, on the terms the call was served on, so that tiers, 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal
 
 from analyzers.cache import CacheRow
 from analyzers.calls import Call
-from analyzers.prices import PriceBook, Priced, price
+from analyzers.prices import EXACT, PriceBook, Priced, price
 from analyzers.spent import Spent
 
 
@@ -19,7 +20,7 @@ def surcharge(row: CacheRow, book: PriceBook) -> Decimal | None:
         return Decimal(0)
     paid = priced(row, row.seen.spent, book)
     had_it_read = priced(row, _as_read(row), book)
-    return None if paid is None or had_it_read is None else paid - had_it_read
+    return None if paid is None or had_it_read is None else EXACT.subtract(paid, had_it_read)
 
 
 def _as_read(row: CacheRow) -> Spent:
@@ -38,11 +39,21 @@ def _as_read(row: CacheRow) -> Spent:
 
 
 def priced(row: CacheRow, spent: Spent, book: PriceBook) -> Decimal | None:
-    """USD of a request's input on the terms it was served on, had its counters been these; None without a price."""
+    """USD of a request's input on the terms it was served on, had its counters been these; None where a part of it has
+    no price."""
     seen = row.seen
     spent = spent._replace(output=0, thinking=0)
     call = Call(
         seen.start, None, None, seen.model, seen.model, None, None, "completed", spent, spent, "", terms=seen.terms
     )
     found = price(call, book)
-    return found.total if isinstance(found, Priced) else None
+    return found.total if isinstance(found, Priced) and found.most is not None else None
+
+
+def total_of(amounts: Iterable[Decimal | None]) -> Decimal:
+    """The sum of those that are known, whatever their size."""
+    total = Decimal(0)
+    for amount in amounts:
+        if amount is not None:
+            total = EXACT.add(total, amount)
+    return total

@@ -21,6 +21,9 @@ from analyzers.sizes import CHARS, size
 from analyzers.wire.jsontext import Json
 
 LOOK_BACK: Final = 20
+MOST_MARKS: Final = 4
+"""Breakpoints of a request; the API refuses one with more."""
+
 SECONDS: Final = {"5m": 300.0, "1h": 3600.0}
 _RUNS: Final = ("tool_use", "tool_result")
 _NOT_MARKED: Final = ("thinking", "redacted_thinking", "mcp_tool_listing", "fallback")
@@ -67,9 +70,10 @@ class Spotted(NamedTuple):
 class CachedPrompt:
     """What of a request decides what is read and written. ``chars``: of the whole prompt; ``steps``: places in the
     look-back. ``image`` and ``cited``: the first image, and the first block whose citations are enabled; ``thought``:
-    the first thinking that a model still sees which forgets it with the user's next words. ``rendered``: digest of the
-    settings that some models render before the tools and others behind the system prompt (documentation of thinking:
-    "depending on where the model renders the configuration")."""
+    the first thinking that a model still sees which forgets it with the user's next words. ``rendered``: digest of what
+    leaves a doubt when it changes: settings that say a default, and thinking and effort, which some models render
+    before the tools and others behind the system prompt (documentation of thinking: "depending on where the model
+    renders the configuration")."""
 
     marks: tuple[Mark, ...]
     chars: int
@@ -81,23 +85,31 @@ class CachedPrompt:
 
 
 def cached_prompt(
-    body: Json, model: str | None, digester: Digester, *, billing: bool = False, edits: Json = None
+    body: Json,
+    model: str | None,
+    digester: Digester,
+    *,
+    billing: bool = False,
+    edits: Json = None,
+    scope: str = "",
 ) -> CachedPrompt:
     """The breakpoints of a request with what they look back over. ``billing``: the client's billing line counts, as it
-    may at hosts other than the vendor's own API; ``edits``: what the server says it cleared of the messages."""
+    may at hosts other than the vendor's own API; ``edits``: what the server says it cleared of the messages; ``scope``:
+    whose cache it is, a host's. Of more breakpoints than the API takes, the last so many."""
     if type(body) is not dict:
         return CachedPrompt((), 0, 0)
-    positions = list(_positions(body, model, digester, billing, edits))
+    positions = list(_positions(body, model, digester, billing, edits, scope))
     marks = [(index, position.ttl, True) for index, position in enumerate(positions) if position.ttl is not None]
     automatic = _ttl(body.get(MARK))
     last = max((index for index, position in enumerate(positions) if position.eligible), default=None)
     if automatic is not None and last is not None and not any(index == last for index, _, _ in marks):
         marks = sorted([*marks, (last, automatic, False)])
+    marks = marks[-MOST_MARKS:]
     return CachedPrompt(
         tuple(mark_at(positions, index, ttl, explicit) for index, ttl, explicit in marks),
         positions[-1].chars if positions else 0,
         positions[-1].step + 1 if positions else 0,
-        digester.value([body.get(name) for name in _RENDERED]),
+        digester.value([*map(body.get, _RENDERED), *(body.get(name) in _DEFAULTS[name] for name in _DEFAULTS)]),
         _first(body.get("messages"), _is_image),
         _first(body.get("messages"), _is_cited),
         _first(body.get("messages"), _is_thinking, _forgotten(body, model)) if strips_thinking(model) else None,
@@ -160,15 +172,21 @@ def _second(item: tuple[str, int]) -> int:
 
 
 def _positions(
-    body: dict[Any, Json], model: str | None, digester: Digester, billing: bool, edits: Json = None
+    body: dict[Any, Json],
+    model: str | None,
+    digester: Digester,
+    billing: bool,
+    edits: Json = None,
+    scope: str = "",
 ) -> Iterator[Position]:
     messages = body.get("messages")
     beside: dict[str, Json] = {
         "tools": None,
-        "system": [_search_tools(body), _first(messages, _is_cited) is not None, *map(body.get, _BEFORE_SYSTEM)],
-        "messages": [edits, _first(messages, _is_image) is not None, *map(body.get, _BEFORE_MESSAGES)],
+        "system": [_search_tools(body), _first(messages, _is_cited) is not None, *_settings(body, _BEFORE_SYSTEM)],
+        "messages": [edits, _first(messages, _is_image) is not None, *_settings(body, _BEFORE_MESSAGES)],
     }
-    prefix = joined([b"model", (model_of(model).base if model else "").encode()])
+    named = model_of(model).base if model else ""
+    prefix = joined([text.encode("utf-8", "surrogatepass") for text in ("model", named, scope)])
     chars, step = 0, -1
     run: str | None = None
     for stage, blocks in _stages(body, billing, _forgotten(body, model)):
@@ -183,6 +201,20 @@ def _positions(
                 prefix = joined([prefix, own, *_as_written(block, digester)])
             chars += size(_unmarked(block), CHARS)
             yield Position(prefix, chars, step, _marked(block), path, kind not in _NOT_MARKED and not _is_empty(block))
+
+
+_DEFAULTS: Final[dict[str, tuple[Json, ...]]] = {
+    "thinking": ({"type": "disabled"},),
+    "output_config": ({}, {"effort": "high"}),
+    "tool_choice": ({"type": "auto"},),
+    "speed": ("standard",),
+}
+"""What says the same as leaving the setting out: documented of the defaults of thinking and effort, and taken to hold
+for the others; so a change to one of these leaves a doubt."""
+
+
+def _settings(body: dict[Any, Json], names: tuple[str, ...]) -> list[Json]:
+    return [None if body.get(name) in _DEFAULTS[name] else body.get(name) for name in names]
 
 
 def _as_written(block: Json, digester: Digester) -> list[Digest]:
@@ -309,4 +341,4 @@ def _ttl(mark: Json) -> str | None:
     if type(mark) is not dict or mark.get("type") != "ephemeral":
         return None
     ttl = mark.get("ttl", "5m")
-    return ttl if ttl in SECONDS else "5m"
+    return ttl if type(ttl) is str and ttl in SECONDS else "5m"

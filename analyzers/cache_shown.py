@@ -9,11 +9,11 @@ from typing import Any
 from analyzers import tables
 from analyzers.breakpoint_yield import Yield, yields
 from analyzers.cache import CAUSES, LOSES, CacheRow, Chain
-from analyzers.cache_price import surcharge
+from analyzers.cache_price import surcharge, total_of
 from analyzers.cache_report import CacheReport, SessionChains
 from analyzers.diff_tables import place as spot_words
 from analyzers.first_difference import Place
-from analyzers.prices import PriceBook
+from analyzers.prices import PriceBook, as_number
 from analyzers.share import share_of
 from analyzers.tables import Grid
 from analyzers.usage_shown import spent_json
@@ -61,7 +61,7 @@ def _yield_json(one: Yield) -> dict[str, Any]:
         "requests": one.requests,
         "cache_creation_input_tokens": one.written,
         "cache_read_input_tokens": one.read,
-        **{name: None if usd is None else float(round(usd, 10)) for name, usd in amounts},
+        **{name: None if usd is None else as_number(usd) for name, usd in amounts},
     }
 
 
@@ -83,7 +83,7 @@ def _row_json(row: CacheRow, book: PriceBook) -> dict[str, Any]:
         "outlived": row.outlived,
         "written_again": row.again,
         "sent_again": row.resent,
-        "surcharge_usd": None if cost is None else float(round(cost, 10)),
+        "surcharge_usd": None if cost is None else as_number(cost),
         "gap_seconds": row.gap,
         "ttl": row.ttl,
         "breakpoints": None
@@ -219,7 +219,7 @@ def _summary(report: CacheReport, book: PriceBook) -> Iterable[str]:
     hit = tables.percent(share_of(report.read, report.total))
     yield f"hit rate: {hit} ({report.read:,} of {report.total:,} input tokens were read from the cache)"
     costs = [surcharge(row, book) for row in report.rows if row.broken]
-    known = sum((cost for cost in costs if cost is not None), Decimal(0))
+    known = total_of(costs)
     bound = "at least " if None in costs else ""
     paid = f"tokens written again: {report.again:,}" + (
         f", sent again as plain input: {report.resent:,}" if report.resent else ""

@@ -47,6 +47,8 @@ def cost(given: Given, by: str | None, tz: str, prices: str | None, as_json: boo
 
 def own_prices_of(given: str | None) -> OwnPrices:
     """The user's own prices: of a file that was given, else of ``$WEIGHBRIDGE_PRICES``. Raises Failure."""
+    if given is not None and not given.strip():
+        raise Failure("--prices is empty: give a TOML file of prices", 2)
     return _own(given or os.environ.get("WEIGHBRIDGE_PRICES") or None)
 
 

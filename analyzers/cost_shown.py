@@ -9,7 +9,7 @@ from typing import Any
 from analyzers import tables
 from analyzers.cost import CallCost, Cost, CostReport, Group, NoPrice, RecordedCost, is_trusted, recorded_usd
 from analyzers.failure import safe
-from analyzers.prices import EXACT, Parts, Priced, Unpriced
+from analyzers.prices import EXACT, Parts, Priced, Unpriced, as_number
 from analyzers.tables import Grid
 from analyzers.usage import known
 from analyzers.usage_shown import bound as at_least
@@ -68,15 +68,11 @@ def cost_json(cost: Cost) -> dict[str, Any]:
 def _usd(name: str, usd: Decimal | None) -> dict[str, float | str | None]:
     if usd is None:
         return {name: None, f"{name}_exact": None}
-    return {name: _number(usd), f"{name}_exact": exact(usd)}
-
-
-def _number(usd: Decimal) -> float:
-    return float(usd.quantize(_JSON_PLACES, ROUND_HALF_EVEN, EXACT))
+    return {name: as_number(usd), f"{name}_exact": exact(usd)}
 
 
 def _parts_json(parts: Parts) -> dict[str, float]:
-    return {name: _number(usd) for name, usd in parts._asdict().items()}
+    return {name: as_number(usd) for name, usd in parts._asdict().items()}
 
 
 def _group_json(kind: str, group: Group) -> dict[str, Any]:
@@ -88,7 +84,7 @@ def _row_json(row: CallCost) -> dict[str, Any]:
     call, found = row.call, row.found
     told: dict[str, Any] = identity_json(call) | {"place": call.place}
     if isinstance(found, Priced):
-        shares = {name: _number(parts.total) for name, parts in found.by_model}
+        shares = {name: as_number(parts.total) for name, parts in found.by_model}
         told |= _usd("usd", found.total) | _usd("usd_most", found.most)
         told |= {"parts": _parts_json(found.parts), "exact": found.is_exact, "rules": list(found.rules)}
         told |= {"source": found.source} | ({"models": shares} if shares else {})

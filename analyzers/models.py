@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Final
 
 _ARN: Final = re.compile(r"^arn:[^:]*:bedrock:[^:]*:[^:]*:(?:[a-z-]+/)+(.+)$")
-_BRACKETS: Final = re.compile(r"\[([^\]]*)\]$")
+_BRACKETS: Final = re.compile(r"\[([^\[\]]*)\]$")
 _VERSION: Final = re.compile(r"-v\d+(:\d+)?(:\d+k)?$")
 _DATE: Final = re.compile(r"[-@](20\d{6})$")
 _CONTEXT: Final = re.compile(r"-(\d+k)$")  # claude-3-haiku-48k-20240307, as one cloud's answers name it
@@ -23,7 +23,7 @@ _DOT: Final = re.compile(r"(?<=\d)\.(?=\d)")
 _REGION: Final = re.compile(r"^(us-gov|us|eu|apac|ap|jp|au|in|ca|sa|me|af|global)\.(?=anthropic\.)")
 _NUMBER_FIRST: Final = re.compile(r"^claude-([4-9](?:-\d+)?)-([a-z]+)$")  # up to 3.7 that is the vendor's own order
 _LISTED: Final = re.compile(r"^claude-(?:(\d{1,2})(?:-(\d{1,2}))?-([a-z]+)|([a-z]+)-(\d{1,2})(?:-(\d{1,2}))?)$")
-_FAMILY: Final = re.compile(r"^claude-(?:(\d+(?:-\d+)?)-)?([a-z]+)(?:-(\d+)(?:-(\d+))?)?(?:-[a-z]+)?$")
+_FAMILY: Final = re.compile(r"^claude-(?:(\d{1,4}(?:-\d{1,4})?)-)?([a-z]+)(?:-(\d{1,4})(?:-(\d{1,4}))?)?(?:-[a-z]+)?$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ class Noted:
 
 def describing() -> Callable[[str, str], bytes]:
     """What makes the note line of a text, from its hash and itself. Loads what counts tokens (0.3 s)."""
-    from analyzers.privacy import kinds_of
+    from analyzers.detect.text import kinds_of
     from analyzers.tokens import weigh, weight_json
 
     weigh("weigh")

@@ -32,10 +32,15 @@ from analyzers.price_list import Rates, Tariff
 _RATES: Final = tuple(member.name for member in fields(Rates))
 _MOST: Final = Decimal(1_000_000)
 _PLACES: Final = 12
+_LONGEST: Final = 600
+"""Characters of a message: names in the file can be of any length."""
 
 
 class BadPrices(ValueError):
     """The file is not what it should be; the text is one sentence that says where and what to do."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +114,8 @@ def _price(entry: Mapping[str, Any], name: str, place: str) -> Decimal | None:
     if type(value) is int and 0 <= value <= _MOST:
         return Decimal(value)
     if type(value) is Decimal and value.is_finite() and 0 <= value <= _MOST:
-        exponent = value.as_tuple().exponent
-        if type(exponent) is int and exponent >= -_PLACES:
+        places = value.as_tuple().exponent
+        if type(places) is int and (places >= -_PLACES or value == round(value, _PLACES)):
             return value
     raise BadPrices(f"{place}.{name} must be USD from 0 to {_MOST:,}, with at most {_PLACES} decimals")
 

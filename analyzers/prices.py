@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from decimal import Context, Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from analyzers.models import Model, model_of
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 EXACT: Final = Context(prec=400)
 """Counters of a hundred digits times prices of twelve decimals, added up, without rounding."""
 
+_JSON_PLACES: Final = Decimal("1e-10")
 _NONE: Final = Decimal(0)
 _MILLION: Final = Decimal("0.000001")
 _THOUSANDTH: Final = Decimal("0.001")
@@ -61,6 +62,11 @@ class Parts(NamedTuple):
 
 
 NO_PARTS: Final = Parts()
+
+
+def as_number(usd: Decimal) -> float:
+    """An amount for JSON, to the tenth decimal, of any size."""
+    return float(usd.quantize(_JSON_PLACES, ROUND_HALF_EVEN, EXACT))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,9 @@ from typing import Any
 from analyzers.exchange import Exchange, Problem, Request, Response
 from analyzers.noted import Noted, noted
 from analyzers.readers.kinds import ZSTD_MAGIC
+from analyzers.readers.shared_parts import SharedParts
 from analyzers.wire.fold import unfold
-from analyzers.wire.jsontext import Json, NotJson, parse
+from analyzers.wire.jsontext import Json, NotJson, Number, parse
 from analyzers.wire.message import ApiError
 from analyzers.wire.note import Note
 from analyzers.wire.record import FORMAT, Ended
@@ -35,6 +36,7 @@ PIECE = 512
 LINE_LIMIT = 384 * 1024 * 1024
 """Bytes of one line; above that of the largest body the API takes, unfolded."""
 
+_LONGEST = 1e9  # seconds, thirty years
 _ROUTES = frozenset(("messages", "count_tokens", "batches", "bedrock", "vertex", "other"))
 _ENDED = frozenset(("completed", "error", "unreachable", "client_gone", "upstream_cut", "proxy_stopped"))
 
@@ -61,6 +63,7 @@ class CaptureStream:
         self._waiting: dict[str, tuple[int, Request]] = {}
         self._unknown: Counter[str] = Counter()
         self._broken = False
+        self._parts = SharedParts()
 
     def feed(self, chunk: bytes) -> list[Exchange]:
         """The exchanges that end within this piece of the file."""
@@ -136,14 +139,17 @@ class CaptureStream:
 
     def _record(self, line: bytes) -> Exchange | None:
         try:
-            record = parse(line).value
+            document = parse(line)
         except NotJson as error:
             self._problem(f"line {self._line} is not readable ({error.reason}) and was passed over")
             return None
+        record = document.value
+        if any(note.code == "trailing_text" for note in document.notes):
+            self._problem(f"line {self._line} holds more than one record: only the first was read")
         kind = record.get("kind") if type(record) is dict else None
         try:
             if kind == "request":
-                self._waiting[str(record["id"])] = (self._line, read_request(record))
+                self._waiting[str(record["id"])] = (self._line, read_request(record, self._parts))
             elif kind == "response":
                 return self._answered(record)
             elif kind == "start":
@@ -190,12 +196,13 @@ def head_of(compressed: bytes) -> bytes:
         return b""
 
 
-def read_request(record: dict[str, Any]) -> Request:
-    """A ``request`` line as a Request. Raises KeyError, TypeError or ValueError on a line that breaks the format."""
+def read_request(record: dict[str, Any], parts: SharedParts | None = None) -> Request:
+    """A ``request`` line as a Request, with ``parts`` that came before shared. Raises KeyError, TypeError or ValueError
+    on a line that breaks the format."""
     notes = _notes(record)
     body: Json = None
     if "body" in record:
-        body, more = unfold(record["body"])
+        body, more = (parts or SharedParts()).unfolded(record["body"])
         notes += more
     fields, total = _figures(record.get("figures") or {})
     unparsed = record.get("unparsed")
@@ -249,9 +256,9 @@ def read_response(record: dict[str, Any]) -> Response:
         error=ApiError(*(_readable(error.get(name)) for name in ("type", "message", "request_id"))) if error else None,
         failure=record.get("failure"),
         events=dict(record.get("events") or {}),
-        first_byte=record.get("first_byte"),
-        first_content=record.get("first_content"),
-        last=record.get("last"),
+        first_byte=_duration(record.get("first_byte")),
+        first_content=_duration(record.get("first_content")),
+        last=_duration(record.get("last")),
         wire_bytes=_count(record.get("wire_bytes")),
         decoded_bytes=_count(record.get("decoded_bytes")),
         content_encoding=record.get("content_encoding"),
@@ -294,6 +301,18 @@ def _seconds(text: str) -> float:
     moment = datetime.fromisoformat(text).timestamp()
     datetime.fromtimestamp(moment, UTC)
     return moment
+
+
+def _duration(value: Any) -> float | None:
+    """Seconds, as a number of any spelling. Raises ValueError for what is none, or for ever."""
+    if value is None:
+        return None
+    if type(value) not in (int, float, Number):
+        raise ValueError
+    seconds = float(value)
+    if not abs(seconds) < _LONGEST:
+        raise ValueError
+    return seconds
 
 
 def _count(value: Any) -> int | None:

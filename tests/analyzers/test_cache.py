@@ -85,7 +85,7 @@ def test_tokens_written_again_are_no_more_than_were_written() -> None:
 
 def test_several_passes_are_no_state_that_the_next_could_read() -> None:
     rows = rows_of(seen(1, spent(0, 1000)), seen(2, spent(3000, 500), rounds=True), seen(3, spent(1200, 100)))
-    assert [(row.holds, row.cause) for row in rows[1:]] == [(False, "written_elsewhere"), (None, None)]
+    assert [(row.holds, row.cause) for row in rows[1:]] == [(None, None), (None, None)]
 
 
 def test_a_failed_attempt_that_was_counted_stands_for_the_turn_before() -> None:
@@ -152,7 +152,9 @@ LATE = replace(TWO, start=400.0)
 )
 def test_the_first_difference_is_the_cause(place: Place, cause_told: str) -> None:
     assert cause(ONE, TWO, place=place) == cause_told
-    assert cause(ONE, LATE, place=place) == cause_told  # however late it was
+    in_front = place.field in ("model", "tools", "system")
+    assert cause(ONE, LATE, place=place) == (cause_told if in_front else "expired")  # that alone loses the beginning
+    assert cause(ONE, replace(LATE, spent=spent(500, 600)), place=place) == cause_told  # which was read here
 
 
 def test_what_the_conversation_became_comes_before_every_difference() -> None:
@@ -165,10 +167,39 @@ def test_an_alias_and_its_snapshot_are_one_model() -> None:
 
 
 def test_edits_of_the_server_explain_what_no_earlier_difference_does() -> None:
-    edited = replace(TWO, edited=True)
+    edited = replace(TWO, edited=True, edits=b"cleared")
     assert cause(ONE, edited) == "context_editing"
     assert cause(ONE, edited, place=MESSAGE) == "context_editing"
     assert cause(ONE, edited, place=SYSTEM) == "system"
+    assert cause(replace(ONE, edited=True, edits=b"cleared"), edited) == "unexplained"  # no new ones
+    assert cause(replace(ONE, edited=True, edits=b"cleared"), replace(edited, start=400.0)) == "expired"
+
+
+def test_another_host_has_another_cache() -> None:
+    here = replace(ONE, host="api.anthropic.com")
+    assert cause(here, replace(TWO, host="gateway.example.com")) == "host"
+    assert cause(here, replace(TWO, host="gateway.example.com"), place=SYSTEM) == "host"
+    assert cause(here, TWO) == "unexplained"  # a log does not say which
+
+
+def test_the_break_of_a_failed_attempt_is_told() -> None:
+    turns = thread("continues")
+    turns.turns[1] = Turn(3, None, "continues", attempts=[2])  # type: ignore[arg-type]
+    many = [seen(1, spent(0, 1000)), seen(2, spent(0, 1100), start=400.0), seen(3, spent(1100, 0), start=402.0)]
+    rows = chain(turns, many, {}, {}).rows
+    assert [(row.seen.n, row.holds, row.cause) for row in rows] == [
+        (1, None, None), (2, False, "expired"), (3, True, None)
+    ]  # fmt: skip
+    assert [row.broken for row in rows] == [False, True, False]
+
+
+def test_a_billing_line_that_another_host_reads_may_leave_the_tools() -> None:
+    tools = [{"name": "a", "cache_control": MARK}]
+    marked = cached_prompt({"tools": tools, "messages": [{"role": "user", "content": "hi"}]}, MODEL, Digester())
+    one = replace(ONE, first_party=False, billing=b"1", prompt=marked)
+    two = replace(TWO, first_party=False, billing=b"2", prompt=marked, spent=spent(400, 700))
+    assert cause(one, two) == "billing_header"
+    assert cause(one, replace(two, billing=b"1")) == "unexplained"
 
 
 def test_without_the_prompts_only_the_clock_is_left() -> None:

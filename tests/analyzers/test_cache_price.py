@@ -7,9 +7,10 @@ from decimal import Decimal
 import pytest
 
 from analyzers.cache import CacheRow, Seen
-from analyzers.cache_price import surcharge
+from analyzers.cache_price import surcharge, total_of
+from analyzers.price_file import own_prices
 from analyzers.price_list import PriceList
-from analyzers.prices import PriceBook
+from analyzers.prices import PriceBook, as_number
 from analyzers.spent import Spent
 from analyzers.terms import Conditions, Terms
 
@@ -60,3 +61,18 @@ def test_what_was_sent_as_plain_input_instead_of_being_read_was_paid_for_too() -
 def test_without_a_price_it_is_not_known_and_without_a_loss_it_is_nothing() -> None:
     assert surcharge(row(wrote(10), again=10, model="claude-nobody-9"), BOOK) is None
     assert surcharge(row(wrote(10), model="claude-nobody-9"), BOOK) == 0
+
+
+def test_a_price_that_is_missing_is_not_nothing() -> None:
+    own = own_prices('[models."claude-opus-5-5"]\ninput = 4\noutput = 20\nread = 0.2\n', "mine.toml")
+    book = PriceBook(PriceList(), own)
+    assert surcharge(row(wrote(8_000), again=8_000), book) is None
+    assert surcharge(row(wrote(0, fresh=8_000), resent=8_000), book) == Decimal("0.0304")
+
+
+def test_counters_of_any_size_have_a_price() -> None:
+    huge = 10**99
+    found = surcharge(row(wrote(huge), again=huge), BOOK)
+    assert found == huge * Decimal("0.0000048")
+    assert as_number(found) == pytest.approx(4.8e93)
+    assert total_of([found, None, Decimal("0.0000000001")]) > found

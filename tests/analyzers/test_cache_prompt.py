@@ -227,3 +227,39 @@ def test_the_order_of_keys_counts_in_what_becomes_text_of_the_prompt() -> None:
     assert prefix(called("a", "b")) != prefix(called("b", "a"))
     reordered = {key: TOOL[key] for key in reversed(TOOL)}  # the API reads a tool by its keys
     assert prefix(BODY | {"tools": [reordered]}) == prefix(BODY | {"tools": [TOOL]})
+
+
+@pytest.mark.parametrize(
+    ("name", "default", "other"),
+    [
+        ("thinking", {"type": "disabled"}, {"type": "adaptive"}),
+        ("output_config", {"effort": "high"}, {"effort": "low"}),
+        ("tool_choice", {"type": "auto"}, {"type": "any"}),
+        ("speed", "standard", "fast"),
+    ],
+)
+def test_a_default_that_is_written_is_the_same_as_none_and_leaves_a_doubt(name: str, default: Any, other: Any) -> None:
+    plain, written, changed = seen(BODY), seen(BODY | {name: default}), seen(BODY | {name: other})
+    assert [mark.prefix for mark in written.marks] == [mark.prefix for mark in plain.marks]
+    assert changed.marks[-1].prefix != plain.marks[-1].prefix
+    assert written.rendered != plain.rendered
+
+
+@pytest.mark.parametrize("ttl", [[], {}, 5, None, True, "2h"])
+def test_a_time_to_live_that_nobody_knows_is_five_minutes(ttl: Any) -> None:
+    body = {"messages": [user(text("hi", {"type": "ephemeral", "ttl": ttl}))]}
+    assert marks(body) == [("messages[0].content[0]", "5m")]
+
+
+def test_of_more_breakpoints_than_the_api_takes_the_last_four_count() -> None:
+    results = [
+        {"type": "tool_result", "tool_use_id": "t", "content": f"{n}", "cache_control": MARK} for n in range(2000)
+    ]
+    found = seen({"messages": [{"role": "user", "content": results}]})
+    assert [mark.path for mark in found.marks] == [f"messages[0].content[{n}]" for n in range(1996, 2000)]
+
+
+def test_a_name_of_any_kind_is_a_model() -> None:
+    for name in ("\ud800", "claude-opus-" + "9" * 5000, "[" * 50_000):
+        assert seen(BODY, name).marks
+    assert seen(BODY, scope="a").marks[0].prefix != seen(BODY, scope="b").marks[0].prefix

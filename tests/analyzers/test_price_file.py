@@ -74,3 +74,14 @@ def test_a_wrong_file_is_told_in_one_sentence_with_its_place(text: str, told: st
     assert told in str(error.value)
     assert "my.toml" in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_zeros_behind_a_price_are_no_further_decimals() -> None:
+    told = own_prices("[models.a]\ninput = 3.0000000000000000000\noutput = 1\n", "mine.toml")
+    assert told.models["a"].rates.input == 3
+
+
+def test_a_message_is_short_however_long_a_name_is() -> None:
+    with pytest.raises(BadPrices) as caught:
+        own_prices(f'[models."{"x" * 100_000}"]\ninput = -1\n', "mine.toml")
+    assert len(str(caught.value)) < 700
