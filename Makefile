@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help demo test install lint bench clean
+.PHONY: help demo test install lint bench accuracy browser clean
 
 help:
 	@echo 'make demo     record a made-up conversation through the proxy and show what it weighs (no key, no network)'
@@ -11,6 +11,8 @@ help:
 	@echo 'make install  build .venv; then .venv/bin/weighbridge --help'
 	@echo 'make lint     ruff and mypy'
 	@echo 'make bench    measure speed and size against plain mitmproxy'
+	@echo 'make accuracy  hold estimates of tokens against counts of the API (fetches them with pip)'
+	@echo 'make browser  install what the tests of the report page need: playwright and a Chromium'
 	@echo 'make clean    remove .venv and everything the tools left behind'
 
 demo: $(INSTALLED)
@@ -27,6 +29,12 @@ lint: $(INSTALLED)
 
 bench: $(INSTALLED)
 	@$(BIN)/python -m benchmarks
+
+accuracy: $(INSTALLED)
+	@$(BIN)/python -m benchmarks.accuracy --check
+
+browser: $(INSTALLED)
+	@sh .ci/browser $(VENV)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -22,7 +22,7 @@ MOST_WAITING: Final = 64_000_000
 """Characters."""
 
 MOST_KEPT: Final = 4096
-PATIENCE: Final = 1.5
+PATIENCE: Final = 5.0
 """Seconds that the end of the proxy may wait for what is left."""
 
 type Describe = Callable[[str, str], bytes]

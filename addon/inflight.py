@@ -21,6 +21,7 @@ from addon.ending import Cause, how_it_ended
 from addon.guard import Guard
 from addon.journal import CaptureFile, Journal, Tally
 from addon.live import Lines
+from addon.marks import Marks
 from addon.settings import BYTES_PER_MB, Settings
 from addon.tap import RequestTap, ResponseTap
 from analyzers.noted import describing
@@ -93,7 +94,8 @@ class InFlight:
         self.announced = False
         """For whoever tells the user about it, so as to do it once."""
         self.guard = Guard(settings.limits, warn)
-        self.annotator = Annotator(self.journal, describing, warn)
+        self.marks = Marks(warn, secrets=settings.notes)
+        self.annotator = Annotator(self.journal, self.marks.listening(describing), warn)
         self._weigher = Weigher(settings.fold_over)
         self._lines = Lines(logger.info)
         self._exchanges: dict[str, Exchange] = {}
@@ -111,6 +113,7 @@ class InFlight:
         if settings != self.settings:
             self.settings = settings
             self.guard.use(settings.limits)
+            self.marks.secrets = settings.notes
             self._weigher = Weigher(settings.fold_over)
             self.journal.configure(settings.folder, compress=settings.compress, rotate_bytes=settings.rotate_bytes)
 
@@ -162,6 +165,7 @@ class InFlight:
         if tap:
             tap.recorded = True
         self.accepted += 1
+        self.marks.brings(flow, folded)
         self._annotate(folded)
         self._exchanges[flow.id] = exchange
 
@@ -270,6 +274,7 @@ class InFlight:
         self.guard.ended(exchange.id, exchange.summary, record)
         self._annotate(folded)
         self._lines.add(exchange.number, exchange.summary, record, flow.client_conn.peername)
+        self.marks.ended(flow, exchange.number, exchange.summary, record)
 
     def _first_line(self, continues: str | None) -> bytes:
         settings = self.settings
@@ -288,6 +293,7 @@ class InFlight:
                 **settings.limits_text,
             },
             continues=continues,
+            taken=settings.taken or None,
         )
         return dump(start_record(head))
 

@@ -5,6 +5,7 @@ PATH nor the folder one happens to be in decides what is loaded. It is up when `
 """
 
 import os
+import re
 import shlex
 import signal
 import socket
@@ -12,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +23,7 @@ from urllib.parse import urlsplit
 HOST = "127.0.0.1"
 API = "https://api.anthropic.com"
 FIRST_PORT = 8080
-_PORTS_TRIED = 20
+PORTS_TRIED = 20
 _START_SECONDS = 60.0
 _STOP_SECONDS = 20.0
 
@@ -55,6 +56,19 @@ class Setup:
     port: int = 0
     options: tuple[str, ...] = ()
     """`name=value`, handed on to mitmdump's `--set`, each instead of ours of the same name."""
+    hosts: tuple[str, ...] = ()
+    """Patterns of the hosts that a forward proxy decrypts, instead of the upstream's."""
+    via: str = ""
+    """Another proxy, without user and password, that leads on: `http://proxy:3128`."""
+    scripts: tuple[Path, ...] = ()
+    """Loaded behind the recorder."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """What mitmdump's own environment has beside ours."""
+    by: str = ""
+    """The command that starts it, for the first line of a capture; empty: nothing is said there."""
+    log: Path | None = None
+    """Where the output goes, instead of where ours goes. The process is then one of a session of its own, out of reach
+    of what is typed at our terminal."""
 
     def server(self) -> tuple[str, str]:
         """Scheme, host and port of the upstream, and the path that belongs into the client's base URL, since mitmproxy
@@ -75,11 +89,14 @@ class Setup:
         here = Path(__file__).resolve().parent
         # A shorter idle time-out than the client's own would end long answers that a direct connection lets finish.
         ours = ["connection_strategy=lazy", "flow_detail=0", "tcp_timeout=3600", f"capture_dir={self.captures}"]
+        if self.by:
+            ours.append(f"capture_taken={self.by} {'forward' if self.forward else 'reverse'}")
         if self.forward:
-            pattern = host.replace(".", r"\.")
-            ours.append(rf"allow_hosts=^{pattern}(:\d+)?$")
-        scripts = ["-s", str(here / "capture.py"), "-s", str(here / "ready.py")]
-        mode = "regular" if self.forward else f"reverse:{server}"
+            patterns = "|".join(self.hosts or (re.escape(host),))
+            ours.append(rf"allow_hosts=^({patterns})(:\d+)?$")
+        files = (here / "capture.py", here / "ready.py", *self.scripts)
+        scripts = [part for file in files for part in ("-s", str(file))]
+        mode = (f"upstream:{self.via}" if self.via else "regular") if self.forward else f"reverse:{server}"
         given = {option.partition("=")[0] for option in self.options}
         # mitmproxy takes a text option only once.
         options = [option for option in ours if option.partition("=")[0] not in given] + list(self.options)
@@ -130,8 +147,8 @@ def start(setup: Setup) -> Proxy:
     with tempfile.TemporaryDirectory(prefix="weighbridge-") as folder:
         ready = Path(folder, "ready")
         told = {"WEIGHBRIDGE_READY": str(ready), "WEIGHBRIDGE_PARENT": str(os.getpid())}
-        environment = {**os.environ, **told, "PYTHONUNBUFFERED": "1"}
-        process = subprocess.Popen(arguments, env=environment, stdin=subprocess.DEVNULL)
+        environment = {**os.environ, **setup.environment, **told, "PYTHONUNBUFFERED": "1"}
+        process = _process(arguments, environment, setup.log)
         try:
             address = _address(process, ready)
         except BaseException:
@@ -149,6 +166,20 @@ def started(setup: Setup) -> Iterator[Proxy]:
         yield proxy
     finally:
         proxy.stop()
+
+
+def _process(arguments: list[str], environment: dict[str, str], log: Path | None) -> subprocess.Popen[bytes]:
+    if log is None:
+        return subprocess.Popen(arguments, env=environment, stdin=subprocess.DEVNULL)
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            arguments,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
 
 
 def _address(process: subprocess.Popen[bytes], ready: Path) -> str:
@@ -170,7 +201,7 @@ def free_port(wanted: int | None) -> int:
         if wanted and not _is_free(wanted):
             raise NotStarted(f"port {wanted} of {HOST} is in use: choose another one with --port, or none at all", 2)
         return wanted
-    candidates = range(FIRST_PORT, FIRST_PORT + _PORTS_TRIED)
+    candidates = range(FIRST_PORT, FIRST_PORT + PORTS_TRIED)
     return next((port for port in candidates if _is_free(port)), 0)
 
 

@@ -19,6 +19,7 @@ from typing import Any, Concatenate, Final, Optional
 from mitmproxy import addonmanager, connection, ctx, exceptions, http, optmanager
 
 from addon.inflight import InFlight
+from addon.screens import Screens
 from addon.settings import OPTIONS, PREFIXES, Settings, misspelt, parse
 from addon.tap import RequestTap
 from analyzers.wire.note import Note
@@ -56,6 +57,7 @@ class Recorder:
     def __init__(self) -> None:
         self.stumbles = 0
         """Exceptions in our own code."""
+        self.addons = [Screens(lambda flow: self.in_flight.marks.told(flow))]
         self._in_flight: InFlight | None = None
         self._runs = False
 

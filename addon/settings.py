@@ -64,6 +64,11 @@ OPTIONS: Final = (
         "Messages API.",
     ),
     Option(
+        "capture_taken",
+        "",
+        "How the client was led to this proxy, in a few words, for the first line of each capture file.",
+    ),
+    Option(
         "guard_max_input_tokens",
         "",
         "Most input tokens, estimated before it is forwarded, that one request may have. Empty: no limit.",
@@ -94,6 +99,7 @@ class Settings:
     match_text: str
     limits: Limits = field(default_factory=Limits)
     notes: bool = True
+    taken: str = ""
     limits_text: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -119,6 +125,7 @@ def parse(values: Mapping[str, str | None]) -> Settings:
         match_text=text["capture_match"],
         limits=limits,
         notes=_switch("capture_notes", text["capture_notes"]),
+        taken=text["capture_taken"],
         limits_text=guarding if limits.are_set else {},
     )
 

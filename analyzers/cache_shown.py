@@ -8,7 +8,8 @@ from typing import Any
 
 from analyzers import tables
 from analyzers.breakpoint_yield import Yield, yields
-from analyzers.cache import CAUSES, LOSES, CacheRow, Chain
+from analyzers.cache import CacheRow, Chain
+from analyzers.cache_causes import CAUSES, LOSES
 from analyzers.cache_price import surcharge, total_of
 from analyzers.cache_report import CacheReport, SessionChains
 from analyzers.diff_tables import place as spot_words

@@ -7,16 +7,33 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, field
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from analyzers.cli_calibrate import CalibrationFile, calibrate_command
+from analyzers.cli_estimate import estimate_command
+from analyzers.cli_growth import growth_command
+from analyzers.cli_options import (
+    AsJson,
+    Captures,
+    Check,
+    ClaudeCode,
+    Folded,
+    Number,
+    Shared,
+    UnitOption,
+    claude_code_folders,
+    given,
+    paths,
+)
+from analyzers.cli_privacy import privacy_command
+from analyzers.cli_redact import redact_command
+from analyzers.cli_report import report_command
 from analyzers.failure import Failure
 
-if TYPE_CHECKING:
-    from analyzers.reading import Given
+__all__ = ("app", "paths", "run", "run_app")
 
 app = typer.Typer(
     name="weighbridge",
@@ -27,38 +44,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-Captures = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--captures",
-        "-c",
-        metavar="PATH",
-        help="Capture file, folder, or - ; may be repeated. Default: $WEIGHBRIDGE_CAPTURES, then ./captures.",
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-UnitOption = Annotated[str, typer.Option("--unit", metavar="chars|utf16|bytes|json", help="What sizes are counted in.")]
-Number = Annotated[int, typer.Argument(metavar="N", help="Number of the request, in time order.")]
-Folded = Annotated[
-    bool,
-    typer.Option("--folded", help="Take {_elided, chars, sha256} objects outside captures for folded strings."),
-]
-ClaudeCode = Annotated[
-    bool,
-    typer.Option("--claude-code", help="Read Claude Code's own logs: of $CLAUDE_CONFIG_DIR, else of ~/.claude."),
-]
-Check = Annotated[bool, typer.Option("--check", help="Exit with 1 when a ledger does not close.")]
-
-
-@dataclass(slots=True)
-class Shared:
-    """What was given before the command's name."""
-
-    captures: list[str] = field(default_factory=list)
-    as_json: bool = False
-    folded: bool = False
-    claude_code: bool = False
 
 
 @app.callback(invoke_without_command=True)
@@ -87,33 +72,6 @@ def main(
         list_command(context, None, as_json, unit)
 
 
-def paths(context: typer.Context, captures: list[str] | None) -> list[str]:
-    """The paths given before or after the command, else the defaults."""
-    given = [*context.obj.captures, *(captures or [])]
-    return given or [os.environ.get("WEIGHBRIDGE_CAPTURES") or "captures"]
-
-
-def given(context: typer.Context, captures: list[str] | None, folded: bool = False, claude_code: bool = False) -> Given:
-    """What a reading command is to read, whether it was said before or after the command."""
-    from analyzers.reading import Given
-
-    named = [*context.obj.captures, *(captures or [])]
-    logs = claude_code_folders() if claude_code or context.obj.claude_code else []
-    return Given(tuple([*named, *logs] or paths(context, captures)), folded or context.obj.folded)
-
-
-def claude_code_folders() -> list[str]:
-    """The folders of Claude Code's logs on this machine."""
-    from pathlib import Path
-
-    from analyzers.readers.claude_files import NoLogs, log_folders
-
-    try:
-        return log_folders(os.environ, Path.home())
-    except NoLogs as error:
-        raise Failure(str(error), 3) from None
-
-
 @app.command("list")
 def list_command(
     context: typer.Context,
@@ -138,19 +96,29 @@ def list_command(
 @app.command("show")
 def show_command(
     context: typer.Context,
-    n: Number,
+    n: Annotated[int | None, typer.Argument(metavar="N", help="Number of the request, in time order.")] = None,
     captures: Captures = None,
     as_json: AsJson = False,
-    unit: UnitOption = "chars",
+    unit: Annotated[
+        str, typer.Option("--unit", metavar="chars|utf16|bytes|json|tokens", help="What sizes are counted in.")
+    ] = "chars",
+    ratios: Annotated[
+        bool, typer.Option("--ratios", help="Characters per token of all requests, by kind of writing and field.")
+    ] = False,
     every: Annotated[bool, typer.Option("--all", help="Show every block, however many.")] = False,
     check: Check = False,
     folded: Folded = False,
     claude_code: ClaudeCode = False,
 ) -> None:
     """One request taken apart: fields, blocks, structure, and the steps down to the bytes on the wire."""
-    from analyzers import commands
+    from analyzers import commands, commands_tokens
 
     what = given(context, captures, folded, claude_code)
+    if ratios:
+        commands_tokens.ratios(what, as_json or context.obj.as_json)
+        return
+    if n is None:
+        raise Failure("say which request: show N, as list numbers them", 2)
     commands.show(what, n, unit, as_json or context.obj.as_json, every, check)
 
 
@@ -303,6 +271,14 @@ def cache_command(
 
     what = given(context, captures, folded, claude_code)
     commands_cache.cache(what, newest, prices, as_json or context.obj.as_json, check, advise)
+
+
+app.command("estimate")(estimate_command)
+app.command("calibrate")(calibrate_command)
+app.command("growth")(growth_command)
+app.command("privacy")(privacy_command)
+app.command("redact")(redact_command)
+app.command("report")(report_command)
 
 
 @app.command("prune")

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import typer
 
+from analyzers import commands_tokens, tables
 from analyzers import prune as pruning
-from analyzers import tables
 from analyzers.exchange import Problem
 from analyzers.failure import Failure, safe
 from analyzers.follow import follow_folders
@@ -51,6 +51,9 @@ def follow(given: Sequence[str], unit: str, as_json: bool) -> None:
 
 def show(given: Given, n: int, unit: str, as_json: bool, every: bool, check: bool) -> None:
     """One exchange taken apart."""
+    if unit == "tokens":
+        commands_tokens.show(given, n, as_json, None if every else MOST_ROWS)
+        return
     measured = _unit(unit)
     problems: list[Problem] = []
     sources = opened(given)
@@ -94,6 +97,8 @@ def _summaries(sources: Sources, unit: Unit, problems: list[Problem]) -> list[Su
 
 
 def _unit(name: str) -> Unit:
+    if name == "tokens":
+        raise Failure("only show and estimate count in tokens: show N --unit tokens", 2)
     if name not in UNITS:
         raise Failure(f"--unit {name!r} is not one of {', '.join(UNITS)}", 2)
     return UNITS[name]

@@ -299,7 +299,7 @@ class Proxy:
             if self.process.poll() is None:
                 self.process.send_signal(how)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                return self.process.wait(PATIENCE / 4)
+                return self.process.wait(PATIENCE / 2)
         raise AssertionError(f"mitmdump did not stop: {self.log()}")
 
     def client(self) -> Wire:

@@ -144,7 +144,7 @@ def _required(name: str) -> set[str]:
     from packaging.requirements import Requirement
 
     found: set[str] = set()
-    open_ends = [(name, extra) for extra in ("", "dev", "demo")]
+    open_ends = [(name, extra) for extra in ("", "dev", "demo", "claude-tokens")]
     while open_ends:
         name, extra = open_ends.pop()
         try:

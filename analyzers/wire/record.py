@@ -251,7 +251,8 @@ def _header(headers: Iterable[tuple[str, str]], wanted: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class FileHead:
-    """What a capture file says of itself in its first line. ``continues``: the file before it, after a rotation."""
+    """What a capture file says of itself in its first line. ``continues``: the file before it, after a rotation;
+    ``taken``: how the client was led to the proxy, None when nobody said."""
 
     time: float
     version: str
@@ -260,6 +261,7 @@ class FileHead:
     modes: tuple[str, ...]
     options: Mapping[str, Any]
     continues: str | None = None
+    taken: str | None = None
 
 
 def start_record(head: FileHead) -> Record:
@@ -272,6 +274,7 @@ def start_record(head: FileHead) -> Record:
         "mitmproxy": head.mitmproxy,
         "fold_over": head.fold_over,
         "modes": list(head.modes),
+        **({"taken": head.taken} if head.taken else {}),
         "options": dict(head.options),
         "continues": head.continues,
     }

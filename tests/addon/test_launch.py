@@ -65,6 +65,28 @@ def test_a_forward_proxy_decrypts_the_api_and_nothing_else() -> None:
     )
 
 
+def test_a_forward_proxy_decrypts_the_hosts_it_is_given() -> None:
+    pattern = options(Setup(Path("there"), forward=True, hosts=(r"a\.example", r"b-[^.]*\.example")))["allow_hosts"]
+    import re
+
+    assert [bool(re.search(pattern, host)) for host in ("a.example:443", "b-1.example", "api.anthropic.com")] == [
+        True,
+        True,
+        False,
+    ]
+
+
+def test_a_forward_proxy_can_go_on_through_another() -> None:
+    arguments = Setup(Path("there"), forward=True, via="http://proxy:3128").arguments()
+    assert arguments[arguments.index("--mode") + 1] == "upstream:http://proxy:3128"
+
+
+@pytest.mark.parametrize(("forward", "way"), [(True, "run forward"), (False, "run reverse")])
+def test_how_it_was_taken_is_written_down_where_somebody_says_so(forward: bool, way: str) -> None:
+    assert options(Setup(Path("there"), forward=forward, by="run"))["capture_taken"] == way
+    assert "capture_taken" not in options(Setup(Path("there"), forward=forward))
+
+
 @pytest.mark.parametrize("upstream", ["api.anthropic.com", "ftp://host", "", "https://"])
 def test_an_upstream_that_is_no_address_is_refused(upstream: str) -> None:
     with pytest.raises(NotStarted, match="not an address"):

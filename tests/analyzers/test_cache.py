@@ -7,7 +7,8 @@ from typing import Any, get_args
 
 import pytest
 
-from analyzers.cache import CAUSES, CacheRow, Cause, Seen, cause_of, chain, law, to_compare
+from analyzers.cache import CacheRow, Seen, cause_of, chain, law, to_compare
+from analyzers.cache_causes import CAUSES, Cause
 from analyzers.cache_model import Entry, Prediction
 from analyzers.cache_prompt import CachedPrompt, Spotted, cached_prompt
 from analyzers.digests import Digester

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 from typing import Any
 
 import brotli
@@ -176,6 +177,8 @@ def test_first_and_last_line() -> None:
     head = FileHead(0.0, "0.1.0", "12.3.1", 400, ("regular",), {"capture_compress": True}, continues="a.jsonl")
     assert start_record(head)["format"] == 1
     assert start_record(head)["continues"] == "a.jsonl"
+    assert "taken" not in start_record(head), "nobody said how"
+    assert start_record(replace(head, taken="run forward"))["taken"] == "run forward"
     end = end_record(0.0, requests=2, responses=1, lost=0, unmatched={"GET /v1/models": 3, "HEAD /": 1})
     assert (end["unmatched"], end["unmatched_paths"]) == (4, {"GET /v1/models": 3, "HEAD /": 1})
 

@@ -1,0 +1,134 @@
+"""The closing summary of a run as lines of text. Adds nothing up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from addon.closing import Closing
+from addon.run_environment import Way
+from analyzers import tables
+from analyzers.failure import safe
+from analyzers.share import share_of
+from analyzers.usage import known, total_input
+
+_INPUT = ("fresh", "written", "read")
+
+
+def closing_lines(found: Closing, way: Way) -> list[str]:
+    """What is printed when the command has ended."""
+    if not found.requests:
+        return _nothing(found, way)
+    return [
+        f"{_times(found.requests, 'request')} in {_duration(found.seconds)}: {_counts(found.ended)}{_routes(found)}",
+        "",
+        *_fields(found),
+        "",
+        *_usage(found),
+        *_cache(found),
+        *_cost(found),
+        *_personal(found),
+        *(f"note: {safe(str(problem))}" for problem in found.problems),
+        *_files(found),
+    ]
+
+
+def _nothing(found: Closing, way: Way) -> list[str]:
+    other = (
+        "does the command ask a proxy, and trust SSL_CERT_FILE or NODE_EXTRA_CA_CERTS? --reverse needs neither"
+        if way == "forward"
+        else "does the command read ANTHROPIC_BASE_URL? --forward does without"
+    )
+    return [f"no request to the Messages API was recorded in {_duration(found.seconds)}: {other}", *_files(found)]
+
+
+def _fields(found: Closing) -> Iterable[str]:
+    drawn = tables.grid("field", "chars", "share", "tokens (estimated)")
+    for field in found.fields:
+        share = tables.percent(share_of(field.chars, found.chars))
+        tokens = f"{'≥' if field.at_least else '~'}{field.tokens:,}" if field.tokens or field.at_least else ""
+        drawn.add(tables.name_of(field.name), tables.count(field.chars), share, tokens)
+    drawn.add("total", tables.count(found.chars), "", "", total=True)
+    yield from drawn.plain()
+    if found.without_body:
+        yield f"without the {_times(found.without_body, 'request')} whose body could not be measured"
+
+
+def _usage(found: Closing) -> Iterable[str]:
+    used = found.used
+    if used is None:
+        return
+    sums = used.spent
+    fresh, written, read = (tables.count(known(sums, part)) for part in _INPUT)
+    total = _bound(total_input(sums), sums.at_least(*_INPUT) or used.unfinished > 0)
+    output = _bound(known(sums, "output"), sums.at_least("output") or used.unfinished > 0)
+    yield f"input {total} tokens = {fresh} in + {written} cache write + {read} cache read   output {output}"
+
+
+def _bound(amount: int | None, at_least: bool) -> str:
+    return f"{'≥' if at_least and amount is not None else ''}{tables.count(amount)}"
+
+
+def _cache(found: Closing) -> Iterable[str]:
+    cache = found.cache
+    if cache is None or not cache.total:
+        yield "cache: not known"
+    elif not cache.cached:
+        yield "cache: no request read or wrote anything"
+    else:
+        hit = tables.percent(share_of(cache.read, cache.total))
+        cost = "at a price that is not known" if found.surcharge is None else f"for {found.surcharge:.4f} USD"
+        again = cache.again + cache.resent
+        breaks = f", {again:,} tokens paid again {cost}" if cache.broken else ""
+        yield f"cache: hit rate {hit}, {_times(cache.broken, 'break')}{breaks}"
+
+
+def _cost(found: Closing) -> Iterable[str]:
+    cost = found.cost
+    if cost is None or not cost.calls:
+        return
+    if not cost.priced and cost.unpriced:
+        yield f"cost: not known, {_times(cost.unpriced, 'call')} without a price"
+        return
+    bound = "at least " if cost.is_lower_bound else "about " if not cost.is_complete else ""
+    without = f", {_times(cost.unpriced, 'call')} without a price" if cost.unpriced else ""
+    yield f"cost: {bound}{cost.usd:.4f} USD{without}"
+
+
+def _personal(found: Closing) -> Iterable[str]:
+    sent = found.sent
+    if sent is None:
+        yield "personal data: not looked for"
+        return
+    parts = [_kind(sent.kinds.get(kind, 0), sent.folded.get(kind, 0), kind) for kind in {**sent.kinds, **sent.folded}]
+    unknown = f"; {_times(sent.unknown, 'folded text')} not looked into" if sent.unknown else ""
+    yield f"personal data sent: {', '.join(parts) or 'none found'}{unknown} (`weighbridge privacy` says where)"
+
+
+def _kind(values: int, folded: int, kind: str) -> str:
+    """Values in folded strings cannot be told from others: they may be the same."""
+    return f"{max(values, folded):,}{'+' if folded else ''} {kind}"
+
+
+def _files(found: Closing) -> Iterable[str]:
+    for file in found.files:
+        yield f"capture: {safe(str(file))}"
+    if len(found.files) > 1:
+        yield f"         {len(found.files)} files, {found.bytes:,} bytes"
+
+
+def _routes(found: Closing) -> str:
+    routes = found.routes or {}
+    return "" if set(routes) == {"messages"} else f" ({_counts(routes)})"
+
+
+def _counts(counts: Mapping[str, int] | None) -> str:
+    return ", ".join(f"{number:,} {name}" for name, number in (counts or {}).items())
+
+
+def _times(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"

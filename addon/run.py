@@ -1,0 +1,238 @@
+"""`weighbridge run -- COMMAND…`: a command whose requests are recorded, and what they weighed when it is done.
+
+Everything that is made for it lies in one temporary folder: mitmproxy's configuration with an authority that exists as
+long as the command, files of certificates, mitmdump's output. So nobody's settings and no store of certificates is
+touched, and nothing is left but the capture.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from addon import child, client_settings, launch, trust
+from addon import run_environment as environments
+from addon.run_environment import Environment, Way
+from analyzers.failure import safe
+
+NOT_STARTED: Final = 125
+"""The exit code when the command was not run for our own reasons; that of `env` and `timeout`."""
+
+_MOST_TOLD: Final = 10
+"""Lines of mitmdump's that are shown."""
+
+ANOTHER_REQUEST: Final = (
+    "in reverse Claude Code sends another request than it does by itself (fewer betas, no diagnostics, another cache "
+    "scope, and in older versions all tools in full); --forward records what it sends by itself"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What was asked for. ``way`` None: the one that suits the command. ``quiet``: say nothing but what went wrong."""
+
+    command: tuple[str, ...]
+    captures: Path
+    way: Way | None = None
+    hosts: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    quiet: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What follows from it. ``client``: the environment, with what Claude Code's settings put over it. ``notes``: what
+    the user should know."""
+
+    way: Way
+    executable: Path
+    client: Environment
+    setup: launch.Setup
+    notes: tuple[str, ...]
+
+
+def run(wanted: Wanted, environment: Environment) -> int:
+    """Runs the command. Its exit code, 128 + n after signal n; 125 when the proxy did not start, 126 and 127 as in a
+    shell. Raises Unusable, CannotRun, launch.NotStarted."""
+    began = time.monotonic()
+    try:
+        with child.signals_end(), tempfile.TemporaryDirectory(prefix="weighbridge-") as name:
+            plan = planned(wanted, environment, Path(name))
+            code, warnings, files = _recorded(wanted, plan, environment, Path(name))
+    except child.Signalled as signalled:
+        return signalled.code
+    _close(wanted, plan, warnings, files, time.monotonic() - began)
+    return code
+
+
+def planned(wanted: Wanted, environment: Environment, folder: Path) -> Plan:
+    """How a command is to be run. Writes the proxy's roots to ``folder``. Raises Unusable, CannotRun."""
+    executable = _executable(wanted.command[0], environment)
+    claude = environments.is_claude_code(executable)
+    settings = client_settings.variables(client_settings.files(environment, Path.home(), Path.cwd())) if claude else {}
+    client = {**environment, **{name: setting.value for name, setting in settings.items()}}
+    way = wanted.way or environments.way_of(executable, client)
+    following = environments.next_proxy(environment)
+    notes: list[str] = []
+    roots = trust.write_roots(folder, environment, notes)
+    notes += _notes(wanted, way, claude, client, environment, settings)
+    told = {}
+    if following is not None:
+        excepted = environments.no_proxy(environment)
+        told = {"WEIGHBRIDGE_NEXT_PROXY": following.address, "WEIGHBRIDGE_NEXT_CREDENTIALS": following.credentials}
+        told["WEIGHBRIDGE_NEXT_EXCEPT"] = ",".join(excepted)
+    ours = {"confdir": folder / "mitmproxy", "ssl_verify_upstream_trusted_ca": roots, "termlog_verbosity": "warn"}
+    given = {option.partition("=")[0] for option in wanted.options}
+    setup = launch.Setup(
+        wanted.captures,
+        upstream=environments.base_url(client) if way == "reverse" else environments.API,
+        forward=way == "forward",
+        options=(*(f"{name}={value}" for name, value in ours.items() if name not in given), *wanted.options),
+        hosts=environments.opened(client, wanted.hosts),
+        via=following.address if following is not None else "",
+        scripts=(Path(__file__).with_name("next_proxy.py"),) if following is not None else (),
+        environment=told,
+        by="run",
+        log=folder / "mitmdump.log",
+    )
+    return Plan(way, executable, client, setup, tuple(notes))
+
+
+def _notes(
+    wanted: Wanted,
+    way: Way,
+    claude: bool,
+    client: Environment,
+    environment: Environment,
+    settings: Mapping[str, client_settings.Setting],
+) -> list[str]:
+    """What makes a recording differ from what is usually sent, or keeps requests from being seen."""
+    notes = []
+    if way == "reverse" and environments.host_of(environments.base_url(client)) == "api.anthropic.com":
+        notes.append(ANOTHER_REQUEST)
+    if way == "reverse" and wanted.hosts:
+        notes.append("--allow-host means nothing in reverse: only requests to the API come here")
+    if way == "forward" and (covering := environments.covering(environment)):
+        notes.append(f"NO_PROXY has {', '.join(covering)}, which is left out of it for this command")
+    if claude:
+        notes += _overruled(way, client, settings)
+    return notes
+
+
+def _overruled(way: Way, client: Environment, settings: Mapping[str, client_settings.Setting]) -> list[str]:
+    """What Claude Code's settings put in the place of ours. Raises Unusable when nothing could be recorded then."""
+    led = ("HTTPS_PROXY", "https_proxy") if way == "forward" else (environments.BASE_URL,)
+    for name in led:
+        if name in settings:
+            here = environments.is_loopback(environments.host_of(environments.base_url(client)))
+            other = ", or record with --forward" if way == "reverse" and not here else ""
+            raise environments.Unusable(
+                f"{settings[name].file} sets {name}, which Claude Code takes instead of ours: "
+                f"take it out while you record{other}"
+            )
+    also = ("NO_PROXY", "no_proxy", trust.EXTRA, *trust.INSTEAD) if way == "forward" else ()
+    return [
+        f"{settings[name].file} sets {name}, which Claude Code takes instead of ours; if nothing is recorded, remove it"
+        for name in also
+        if name in settings
+    ]
+
+
+def _recorded(
+    wanted: Wanted, plan: Plan, environment: Environment, folder: Path
+) -> tuple[int, list[str], tuple[Path, ...]]:
+    """Runs the command behind a proxy of its own: its exit code, what mitmdump had to say, and the capture files."""
+    log = folder / "mitmdump.log"
+    try:
+        proxy = launch.start(plan.setup)
+    except launch.NotStarted as error:
+        sys.stderr.write(log.read_text("utf-8", "replace") if log.exists() else "")
+        raise launch.NotStarted(str(error), NOT_STARTED if error.code != 2 else 2) from None
+    warnings: list[str] = []
+    try:
+        made = _environment(plan, environment, proxy, folder)
+        if not wanted.quiet:
+            _say(f"weighbridge: {safe(line)}" for line in _opening(wanted, plan))
+        code = child.run(wanted.command, made)
+        if (ended := proxy.process.poll()) is not None:
+            warnings.append(f"mitmdump ended with code {ended} before the command did: what came later is not recorded")
+    finally:
+        try:
+            proxy.stop()
+        except child.Signalled:
+            proxy.process.kill()
+            proxy.process.wait()
+            raise
+    warnings += _said(log)
+    files = sorted(wanted.captures.glob(f"*-{proxy.process.pid}-*.jsonl*"))
+    return code, warnings, tuple(files)
+
+
+def _environment(plan: Plan, environment: Environment, proxy: launch.Proxy, folder: Path) -> dict[str, str]:
+    if plan.way == "reverse":
+        return environments.reverse(environment, proxy.url + plan.setup.server()[1])
+    authority = next(text.partition("=")[2] for text in reversed(plan.setup.options) if text.startswith("confdir="))
+    certificate = (Path(authority).expanduser() / trust.AUTHORITY).read_bytes()
+    bundles = trust.write_bundles(folder, environment, certificate)
+    node = not environments.is_claude_code(plan.executable)
+    return environments.forward(plan.client, proxy.url, bundles, node=node)
+
+
+def _opening(wanted: Wanted, plan: Plan) -> list[str]:
+    if plan.way == "forward":
+        how = "forward: requests to the API are read on their way, all others pass unread"
+    else:
+        how = f"reverse: {environments.BASE_URL} leads here, and from here to {plan.setup.upstream}"
+    return [f"recording to {wanted.captures}, {how}", *plan.notes]
+
+
+def _close(wanted: Wanted, plan: Plan, warnings: list[str], files: tuple[Path, ...], seconds: float) -> None:
+    """What there is to say when the command has ended. Nothing of it may change how the command ended."""
+    _say(f"weighbridge: {safe(warning)}" for warning in warnings)
+    if wanted.quiet:
+        return
+    from addon.closing import closing
+    from addon.closing_shown import closing_lines
+
+    try:
+        with child.signals_end():
+            lines = closing_lines(closing(files, seconds), plan.way)
+    except child.Signalled:
+        return
+    except Exception as error:  # told; the exit code is the command's
+        lines = [f"what was recorded could not be summed up ({type(error).__name__}: {safe(str(error))})"]
+        lines += [f"capture: {file}" for file in files]
+    _say(["", *lines])
+
+
+def _say(lines: Iterable[str]) -> None:
+    """On standard error, which may be gone: a terminal that was closed is no reason to end otherwise."""
+    with contextlib.suppress(OSError, ValueError):
+        for line in lines:
+            print(line, file=sys.stderr, flush=True)
+
+
+def _said(log: Path) -> list[str]:
+    """The lines of mitmdump, each once and without its time."""
+    lines = log.read_text("utf-8", "replace").split("\n") if log.exists() else []
+    told = list(dict.fromkeys(line.partition("] ")[2] or line for line in lines if line.strip()))
+    more = [f"and {len(told) - _MOST_TOLD} more lines of mitmdump"] if len(told) > _MOST_TOLD else []
+    return told[:_MOST_TOLD] + more
+
+
+def _executable(name: str, environment: Environment) -> Path:
+    """The file that a command's name means. Raises CannotRun."""
+    found = shutil.which(name, path=environment.get("PATH", os.defpath))
+    if found is not None:
+        return Path(found)
+    if os.sep in name and Path(name).exists():
+        raise child.CannotRun(f"{name!r} is no program that you may run", child.NOT_EXECUTABLE)
+    raise child.CannotRun(f"there is no command {name!r}: write what you would type, behind --", child.NOT_FOUND)

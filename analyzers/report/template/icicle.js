@@ -1,0 +1,86 @@
+/* A request as an icicle: fields, their blocks, and the leaves of these, each as wide as its figure. */
+
+const ROW = 46, NARROWEST = .6, PER_CHARACTER = 6.4;
+
+function blocksOf(told, field) {
+  return field.blocks.flatMap(([first, number]) => told.blocks.slice(first, first + number));
+}
+
+/* The tree of a request in a unit; a node has a figure, or none where it is unknown. */
+function treeOf(told, request, unit) {
+  const inTokens = unit === "tokens";
+  const fields = request.fields.map((field) => {
+    const children = blocksOf(told, field).map((block) => ({
+      name: block.path + (block.label ? ` ${block.label}` : ""), figure: inTokens ? block.tokens : block.chars, atLeast: inTokens && block.at_least && block.tokens !== null, cls: "box",
+      children: block.rows.flatMap((row) => leaves(row, inTokens)),
+    }));
+    if (!inTokens && field.structure) children.push({ name: `${field.name}: structure`, figure: field.structure, cls: "k-structure", what: "keys, roles, types, ids, cache_control", children: [] });
+    return { name: field.name || "(body)", figure: inTokens ? field.tokens : field.chars, atLeast: inTokens && field.at_least && field.tokens !== null, cls: "field", share: inTokens ? null : field.share, children };
+  });
+  return { name: `request #${request.n}`, figure: inTokens ? request.tokens : request.chars, atLeast: inTokens && request.at_least && request.tokens !== null, cls: "box", children: fields };
+}
+
+function leaves(row, inTokens) {
+  const what = [row.type, row.what].filter(Boolean).join(", ");
+  if (inTokens) return row.tokens ? [{ name: row.path, what, figure: row.tokens, cls: `k-${row.parts[0] ? row.parts[0].kind : "unknown"}`, children: [] }] : [];
+  return row.parts.map((part) => ({ name: row.path, what: row.parts.length > 1 ? `${what}, ${part.class}` : what, figure: part.chars, cls: `k-${part.kind}`, children: [] }));
+}
+
+function saidOf(node, unit) {
+  if (node.narrow) return node.name;
+  const share = node.share === null || node.share === undefined ? "" : `, ${percent(node.share)}`;
+  return `${node.name}: ${node.atLeast ? "at least " : ""}${count(node.figure)} ${unit === "tokens" ? "tokens (estimated)" : "characters"}${share}${node.what ? `, ${node.what}` : ""}`;
+}
+
+/* Draws the tree from a node that is looked at; keys: arrows move, Enter looks closer, Escape looks from further away. */
+function icicle(root, unit, detail, path, looked) {
+  const top = path.reduce((node, index) => node.children[index], root), drawn = [];
+  const out = svg("svg", { viewBox: `0 0 ${WIDE} ${ROW * 4}`, role: "group", "aria-label": `${saidOf(root, unit)}. Arrow keys move, Enter looks closer, Escape goes back.` });
+  function place(node, depth, x, width, way) {
+    drawn.push({ node, depth, x, width, way });
+    if (depth === 3 || !node.figure) return;
+    let at = x, narrow = [], from = x;
+    const together = () => {
+      const said = `${narrow.length} that are too narrow to draw; the table has them`;
+      if (at - from >= NARROWEST) drawn.push({ node: { name: said, cls: "box", narrow: true, children: [] }, depth: depth + 1, x: from, width: at - from, way });
+      narrow = [];
+    };
+    node.children.forEach((child, index) => {
+      const wide = width * (child.figure || 0) / node.figure;
+      if (wide >= NARROWEST) { if (narrow.length) together(); place(child, depth + 1, at, wide, [...way, index]); }
+      else if (wide > 0) { if (!narrow.length) from = at; narrow.push(child); }
+      at += wide;
+    });
+    if (narrow.length) together();
+  }
+  place(top, 0, 0, WIDE, path);
+  drawn.forEach((one, index) => {
+    const said = saidOf(one.node, unit), has = one.node.children.length > 0;
+    const rect = svg("rect", { class: `leaf ${one.node.cls}`, x: one.x, y: one.depth * ROW, width: one.width, height: ROW - 1, tabindex: index ? "-1" : "0", role: has ? "button" : "img", "aria-label": said,
+      onfocus: () => { detail.textContent = said; }, onmouseenter: () => { detail.textContent = said; }, onclick: () => looked(has && index ? one.way : path.slice(0, -1)) }, svg("title", {}, said));
+    one.rect = rect;
+    out.append(rect);
+    const fits = Math.floor((one.width - 8) / PER_CHARACTER), name = one.node.name;
+    if (fits >= 4) {
+      const cls = one.node.cls.startsWith("k-") && one.node.cls !== "k-structure" ? "inside" : "inside plain";
+      out.append(svg("text", { class: cls, x: one.x + 4, y: one.depth * ROW + 18 }, name.length > fits ? `${name.slice(0, fits - 1)}…` : name));
+      if (!one.node.narrow && count(one.node.figure).length <= fits) out.append(svg("text", { class: cls, x: one.x + 4, y: one.depth * ROW + 34 }, (one.node.atLeast ? "≥" : "") + count(one.node.figure)));
+    }
+  });
+  out.addEventListener("keydown", (event) => moved(event, drawn, path, looked));
+  return out;
+}
+
+function moved(event, drawn, path, looked) {
+  const at = drawn.findIndex((one) => one.rect === event.target), here = drawn[at];
+  if (!here) return;
+  const inRow = drawn.filter((one) => one.depth === here.depth).sort((a, b) => a.x - b.x), along = inRow.indexOf(here);
+  const overlaps = (one) => one.x < here.x + here.width && one.x + one.width > here.x;
+  const to = { ArrowLeft: inRow[along - 1], ArrowRight: inRow[along + 1], Home: inRow[0], End: inRow[inRow.length - 1],
+    ArrowUp: drawn.find((one) => one.depth === here.depth - 1 && overlaps(one)), ArrowDown: drawn.find((one) => one.depth === here.depth + 1 && overlaps(one)) }[event.key];
+  if (to) { here.rect.setAttribute("tabindex", "-1"); to.rect.setAttribute("tabindex", "0"); to.rect.focus(); }
+  else if (event.key === "Enter" || event.key === " ") looked(here.node.children.length && at ? here.way : path.slice(0, -1));
+  else if (event.key === "Escape") looked(path.slice(0, -1));
+  else if (!event.key.startsWith("Arrow")) return;
+  event.preventDefault();
+}

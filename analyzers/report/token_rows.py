@@ -1,0 +1,48 @@
+"""Tokens of the rows of a request, estimated block by block, so that what comes again is estimated once.
+
+The figures are those that ``estimate`` gives for the same rows. What stands in no row (frames of messages, the system
+prompt for tools) is in no figure here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from analyzers.estimate import estimate
+from analyzers.tokens import Weights
+from analyzers.wire.jsontext import Json
+
+_REFERRING: Final = frozenset(("tool_reference", "tool_addition"))
+"""Types of rows that count like a tool that stands elsewhere in the request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The tokens of some rows by their path, None with the reason where they are unknown. ``leans_on_others``: they
+    depend on other blocks of the request."""
+
+    rows: dict[str, tuple[int | None, str | None]]
+    leans_on_others: bool = False
+
+
+@dataclass(slots=True)
+class TokenRows:
+    """Estimates for the blocks of requests. ``weights``: what weighs their texts, and knows those that were folded."""
+
+    weights: Weights = field(default_factory=Weights)
+
+    def of(self, name: str, value: Json, body: Json, model: str | None, *, member: bool = False) -> Told:
+        """The rows of a field, or of one ``member`` of a list as if it were the only one. Raises DamagedRanks."""
+        found = self._rows(name, [value] if member else value, {}, model)
+        if not found.leans_on_others or type(body) is not dict:
+            return found
+        return self._rows(name, [value] if member else value, {"tools": body.get("tools")}, model)
+
+    def _rows(self, name: str, value: Json, beside: dict[str, Any], model: str | None) -> Told:
+        found = estimate({**beside, name: value}, model, self.weights)
+        rows = [row for one in found.fields if one.name == name for row in one.rows]
+        if name == "tools":
+            rows += found.deferred
+        leaning = any(row.row.type in _REFERRING for row in rows)
+        return Told({row.row.path: (row.tokens, row.reason) for row in rows}, leaning)

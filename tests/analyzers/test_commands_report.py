@@ -1,0 +1,65 @@
+"""``report``, run as a user runs it."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from analyzers.cli import app
+
+EXAMPLE = str(Path(__file__).parents[2] / "captures.example")
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["report", *arguments])
+
+
+def test_the_page_is_one_file_that_only_its_owner_reads(tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    result = run("-c", EXAMPLE, "-o", str(out))
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert out.read_bytes().startswith(b"<!doctype html>")
+    assert result.stderr == f"{out}: {out.stat().st_size:,} bytes\n"
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_the_page_goes_to_standard_output(tmp_path: Path) -> None:
+    assert run("-c", EXAMPLE, "-o", "-").stdout.startswith("<!doctype html>")
+
+
+def test_a_place_where_nothing_can_be_written_is_told(tmp_path: Path) -> None:
+    out = tmp_path / "none" / "page.html"
+    result = run("-c", EXAMPLE, "-o", str(out))
+    told = f"weighbridge: {out} cannot be written (No such file or directory): name a file with -o\n"
+    assert (result.exit_code, result.stderr) == (2, told)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((), "say where the page is to go: -o FILE.html, or --serve to look at it as it grows"),
+        (("--serve", "-o", "a.html"), "--serve shows the page itself: leave out -o and --json"),
+        (("--port", "80"), "--port is for --serve: add it, or leave the port out"),
+        (("--serve", "--port", "70000"), "--port 70000 is no port: give a number from 1 to 65535"),
+        (("--serve", "-c", "-"), "standard input cannot be followed: name a file or a folder with --captures"),
+    ],
+)
+def test_mistakes_are_told_in_one_sentence(arguments: tuple[str, ...], sentence: str) -> None:
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"weighbridge: {sentence}\n")
+
+
+def test_a_path_that_is_not_there_fails(tmp_path: Path) -> None:
+    result = run("-c", str(tmp_path / "none"), "-o", str(tmp_path / "a.html"))
+    assert result.exit_code == 3
+    assert not (tmp_path / "a.html").exists()
+
+
+def test_an_empty_folder_makes_no_page(tmp_path: Path) -> None:
+    (tmp_path / "captures").mkdir()
+    result = run("-c", str(tmp_path / "captures"), "-o", str(tmp_path / "a.html"))
+    assert (result.exit_code, (tmp_path / "a.html").exists()) == (3, False)

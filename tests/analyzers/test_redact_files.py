@@ -1,0 +1,198 @@
+"""What becomes of files, case by case as leaks were reported of other tools, and how the command fails."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from capture_files import body, end, packed, request, response, start, written
+from saved_http import ASKED, SSE, entry, har
+from session_logs import assistant, lines, user
+from typer.testing import CliRunner
+
+from analyzers import redact_files as files
+from analyzers.cli import app
+from analyzers.readers.captures import CaptureStream
+from analyzers.readers.sources import Sources
+from analyzers.redact import Redactor
+from analyzers.redact_check import Canaries
+from analyzers.redact_files import NotRedacted, Wish, redact_files
+from analyzers.redact_records import RecordRedactor
+from analyzers.wire.jsontext import parse
+
+KEY = b"k" * 32
+SECRET = "Wq7hT2mZp9LkVx4RbN8d"
+RECORDS = RecordRedactor(Redactor(KEY))
+
+
+def _redacted(value: Any, **wish: Any) -> Any:
+    return Redactor(KEY, **wish).value(value)
+
+
+def _record(line: bytes) -> dict[str, Any]:
+    return RECORDS.record(parse(line).value)  # type: ignore[no-any-return]
+
+
+# what cannot be read is withheld
+
+
+def test_a_line_that_does_not_parse_is_withheld_and_told(tmp_path: Path) -> None:
+    place = written(
+        tmp_path,
+        "in.jsonl",
+        start(),
+        request("1", body()),
+        b'{"kind":"x","t":"' + SECRET.encode() + b"\n",
+        response("1"),
+        b'{"torn',
+    )
+    outcome = redact_files(str(place), str(tmp_path / "out.jsonl"), Wish())
+    assert SECRET.encode() not in (tmp_path / "out.jsonl").read_bytes()
+    assert outcome.written[0].withheld == 2 and "2 lines no parser takes" in outcome.problems[0].text
+
+
+# copies in places nobody looks at
+
+
+def test_every_container_of_a_har_is_covered(tmp_path: Path) -> None:
+    one = entry(postData={"text": json.dumps(ASKED | {"system": SECRET})})
+    one |= {"comment": SECRET, "_initiator": {"url": SECRET}, "serverIPAddress": SECRET, "cookies": [{"value": SECRET}]}
+    one["request"] |= {"queryString": [{"name": "key", "value": SECRET}], "cookies": [{"name": "a", "value": SECRET}]}
+    one["response"] |= {"redirectURL": SECRET, "comment": SECRET}
+    (tmp_path / "in.har").write_bytes(har(one))
+    redact_files(str(tmp_path / "in.har"), str(tmp_path / "out.jsonl"), Wish())
+    assert SECRET.encode() not in (tmp_path / "out.jsonl").read_bytes()
+
+
+def test_every_part_of_a_flow_is_covered(tmp_path: Path) -> None:
+    from mitmproxy.io import FlowWriter
+    from mitmproxy.test import tflow, tutils
+
+    sent = json.dumps(ASKED | {"system": SECRET}).encode()
+    req = tutils.treq(method=b"POST", path=b"/v1/messages?key=" + SECRET.encode(), content=sent)  # type: ignore[no-untyped-call]
+    req.headers["x-api-key"] = SECRET
+    resp = tutils.tresp(
+        content=SSE.encode(), headers=((b"content-type", b"text/event-stream"), (b"set-cookie", SECRET.encode()))
+    )  # type: ignore[no-untyped-call]
+    flow = tflow.tflow(req=req, resp=resp)  # type: ignore[no-untyped-call]
+    flow.comment, flow.marked, flow.metadata = SECRET, SECRET, {"note": SECRET}
+    flow.client_conn.sni = SECRET
+    out = io.BytesIO()
+    FlowWriter(out).add(flow)  # type: ignore[no-untyped-call]
+    (tmp_path / "in.flow").write_bytes(out.getvalue())
+    redact_files(str(tmp_path / "in.flow"), str(tmp_path / "out.jsonl"), Wish())
+    assert SECRET.encode() not in (tmp_path / "out.jsonl").read_bytes()
+    assert [one.model for one in Sources([str(tmp_path / "out.jsonl")]).exchanges([])]
+
+
+def test_names_of_files_and_folders_are_redacted_alike(tmp_path: Path) -> None:
+    folder = tmp_path / "in" / "-home-janedoe-proj"
+    folder.mkdir(parents=True)
+    (folder / "3fe2c1aa-1111-4a4a-9b9b-aabbccddeeff.jsonl").write_bytes(
+        lines(user(), assistant("msg_log"), assistant("msg_2", cwd="/home/janedoe/proj"))
+    )
+    outcome = redact_files(str(tmp_path / "in"), str(tmp_path / "out"), Wish())
+    [file] = outcome.written
+    name = Path(file.file).parent.name
+    assert "janedoe" not in file.file.removeprefix(str(tmp_path)) and name.count("-") == 3
+    assert name.replace("-", "/").encode() in Path(file.file).read_bytes()
+
+
+# The command
+
+
+def _capture(folder: Path) -> Path:
+    return written(folder, "in.jsonl.zst", start(), request("1", body(f"my key is {SECRET}")), response("1"), end())
+
+
+def test_the_original_is_never_touched_and_the_copy_is_the_owners(tmp_path: Path) -> None:
+    place = _capture(tmp_path)
+    before = place.read_bytes()
+    run = CliRunner().invoke(app, ["redact", str(place), str(tmp_path / "out.jsonl.zst")])
+    assert run.exit_code == 0 and "4 records redacted and checked" in run.output
+    assert place.read_bytes() == before
+    assert (tmp_path / "out.jsonl.zst").stat().st_mode & 0o777 == 0o600
+    stream = CaptureStream("out")
+    assert len(stream.feed((tmp_path / "out.jsonl.zst").read_bytes())) == 1 and stream.ended_in_order
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["in.jsonl.zst", "in.jsonl.zst"], 2, "would replace the original"),
+        (["in.jsonl.zst", "there.jsonl"], 2, "is there already"),
+        (["in.jsonl.zst", "no/folder/out.jsonl"], 2, "there is no folder"),
+        (["missing.jsonl", "out.jsonl"], 3, "does not exist"),
+        (["notes.txt", "out.jsonl"], 3, "no kind that can be redacted"),
+        (["in.jsonl.zst", "-"], 2, "name a file"),
+        (["in.jsonl.zst", "out.jsonl", "--keep", "messages[x"], 2, "is no place"),
+        (["in.jsonl.zst", "out.jsonl", "--fold-over", "-1"], 2, "folds nothing"),
+        (["in.jsonl.zst", "out.jsonl", "--as", "har"], 2, "not known"),
+        ([".", "out"], 2, "would lie in the folder"),
+    ],
+)  # fmt: skip
+def test_mistakes_end_with_one_sentence_and_write_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], code: int, says: str
+) -> None:
+    _capture(tmp_path)
+    (tmp_path / "there.jsonl").write_text("mine")
+    (tmp_path / "notes.txt").write_bytes(b"\x00\x01 nothing")
+    monkeypatch.chdir(tmp_path)
+    before = sorted(os.listdir())
+    run = CliRunner().invoke(app, ["redact", *arguments])
+    assert run.exit_code == code and says in run.stderr and run.stderr.count("\n") == 1
+    assert sorted(os.listdir()) == before and (tmp_path / "there.jsonl").read_text() == "mine"
+
+
+def test_force_replaces_what_is_there(tmp_path: Path) -> None:
+    place = _capture(tmp_path)
+    (tmp_path / "out.jsonl").write_text("old")
+    assert CliRunner().invoke(app, ["redact", str(place), str(tmp_path / "out.jsonl"), "--force"]).exit_code == 0
+    assert b"request" in (tmp_path / "out.jsonl").read_bytes()
+
+
+def test_it_fails_closed_when_something_still_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A redactor that forgets one place: the canary that was replaced elsewhere is seen there."""
+    place = written(
+        tmp_path, "in.jsonl", start(), request("1", body(f"my key is {SECRET}")), response("1", failure=SECRET)
+    )
+    honest = RecordRedactor.record
+
+    def forgets(self: RecordRedactor, record: Any) -> Any:
+        new = honest(self, record)
+        return new | {"failure": record["failure"]} if "failure" in record else new
+
+    monkeypatch.setattr(files.RecordRedactor, "record", forgets)
+    with pytest.raises(NotRedacted, match=r"line 3 at failure") as failed:
+        redact_files(str(place), str(tmp_path / "out.jsonl"), Wish())
+    assert failed.value.code == 1 and SECRET not in str(failed.value)
+    assert sorted(os.listdir(tmp_path)) == ["in.jsonl"]
+
+
+@pytest.mark.parametrize(
+    "coat",
+    [str, lambda text: quote(text[:3]) + text[3:], lambda text: base64.b64encode(f"x {text}".encode()).decode(),
+     lambda text: f"\\u{ord(text[0]):04x}{text[1:]}", lambda text: text[:9] + "\u200b" + text[9:]],
+)  # fmt: skip
+def test_a_canary_is_seen_in_every_spelling(coat: Any) -> None:
+    canaries = Canaries(bits=1 << 16)
+    canaries.seen(f"a {SECRET}", "b Xx0xX0xXx0XxXx0XxX0x")
+    assert canaries.find({"x": ["fine", {"y": f"see {coat(SECRET)}"}]}) == "x[1].y"
+    assert canaries.find({SECRET: 1}) == "(a name)" and canaries.find({"x": "Xx0xX0xXx0XxXx0XxX0x"}) is None
+
+
+def test_packed_captures_stay_packed_and_bodies_stay_bodies(tmp_path: Path) -> None:
+    (tmp_path / "in.zst").write_bytes(packed(start(), request("1", body()), response("1")))
+    (tmp_path / "body.json").write_bytes(body("hello there"))
+    redact_files(str(tmp_path / "in.zst"), str(tmp_path / "out"), Wish())
+    redact_files(str(tmp_path / "body.json"), str(tmp_path / "out.json"), Wish())
+    assert (tmp_path / "out").read_bytes()[:4] == b"\x28\xb5\x2f\xfd"
+    assert json.loads((tmp_path / "out.json").read_bytes())["messages"][0]["role"] == "user"
+    redact_files(str(tmp_path / "body.json"), str(tmp_path / "out.jsonl"), Wish(as_capture=True))
+    assert (tmp_path / "out.jsonl").read_bytes().startswith(b'{"kind":"request"')
