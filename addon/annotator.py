@@ -31,10 +31,17 @@ type Describe = Callable[[str, str], bytes]
 
 class Annotator:
     """Describes texts beside the traffic. ``describe``: makes the lines; ``load`` gives it, on the thread, when the
-    first text comes; ``warn`` takes one sentence."""
+    first text comes; ``warn`` takes one sentence; ``rewrite`` is what becomes of a line when it is written."""
 
-    def __init__(self, journal: Journal, load: Callable[[], Describe], warn: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        load: Callable[[], Describe],
+        warn: Callable[[str], None],
+        rewrite: Callable[[bytes], bytes] = bytes,
+    ) -> None:
         self._journal = journal
+        self._rewrite = rewrite
         self._load = load
         self._warn = warn
         self._lines: OrderedDict[str, bytes] = OrderedDict()
@@ -95,7 +102,7 @@ class Annotator:
         file = self._journal.current
         if file is not self._file:
             fresh = list(self._lines.values())
-        self._file = self._journal.notes(fresh) if fresh else file
+        self._file = self._journal.notes([self._rewrite(line) for line in fresh]) if fresh else file
         if self._problem:
             self._warn(self._problem)
             self._problem = ""

@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from mitmproxy import connection, ctx, http, version
 from mitmproxy.proxy.mode_specs import LocalMode, TransparentMode, TunMode, WireGuardMode
@@ -41,6 +41,9 @@ from analyzers.wire.record import (
 )
 from analyzers.wire.routes import Route
 from analyzers.wire.weighing import Weigher
+
+if TYPE_CHECKING:
+    from addon.redacting import LineRedactor
 
 MOST_UNMATCHED: Final = 100
 """Different paths that are told apart in the ``end`` line."""
@@ -79,12 +82,14 @@ class InFlight:
 
     def __init__(self, settings: Settings, warn: Callable[[str], None]) -> None:
         self.settings = settings
+        self._warn = warn
+        self._redactor: LineRedactor | None = None
         self.journal = Journal(
             settings.folder,
             compress=settings.compress,
             rotate_bytes=settings.rotate_bytes,
             first_line=self._first_line,
-            last_line=_last_line,
+            last_line=lambda file, tally: self._line(_last_line(file, tally)),
             warn=warn,
         )
         self.accepted = 0
@@ -95,7 +100,7 @@ class InFlight:
         """For whoever tells the user about it, so as to do it once."""
         self.guard = Guard(settings.limits, warn)
         self.marks = Marks(warn, secrets=settings.notes)
-        self.annotator = Annotator(self.journal, self.marks.listening(describing), warn)
+        self.annotator = Annotator(self.journal, self.marks.listening(describing), warn, self._line)
         self._weigher = Weigher(settings.fold_over)
         self._lines = Lines(logger.info)
         self._exchanges: dict[str, Exchange] = {}
@@ -156,7 +161,7 @@ class InFlight:
             route=route,
             accepted=tap.began if tap else now,
             fold_over=self.settings.fold_over,
-            file=self.journal.request(dump(record)),
+            file=self.journal.request(self._line(dump(record))),
             summary={name: record.get(name) for name in _SUMMARY},
             streamed=tap is not None,
         )
@@ -270,7 +275,7 @@ class InFlight:
             notes=exchange.notes,
             folded=folded,
         )
-        self.journal.response(dump(record), exchange.file)
+        self.journal.response(self._line(dump(record)), exchange.file)
         self.guard.ended(exchange.id, exchange.summary, record)
         self._annotate(folded)
         self._lines.add(exchange.number, exchange.summary, record, flow.client_conn.peername)
@@ -289,13 +294,24 @@ class InFlight:
                 "capture_compress": settings.compress,
                 "capture_rotate_mb": int(megabytes) if megabytes.is_integer() else megabytes,
                 "capture_notes": settings.notes,
+                **({"capture_redact": True} if settings.redact else {}),
                 "capture_match": settings.match_text,
                 **settings.limits_text,
             },
             continues=continues,
             taken=settings.taken or None,
         )
-        return dump(start_record(head))
+        return self._line(dump(start_record(head)))
+
+    def _line(self, line: bytes) -> bytes:
+        """A line as it is written: redacted, where that is asked for."""
+        if not self.settings.redact:
+            return line
+        if self._redactor is None:
+            from addon.redacting import LineRedactor
+
+            self._redactor = LineRedactor(self._warn)
+        return self._redactor.line(line)
 
 
 _SUMMARY: Final = ("route", "model", "figures", "host", "path")

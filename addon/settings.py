@@ -58,6 +58,11 @@ OPTIONS: Final = (
         "Note the tokens and the kinds of personal data of folded texts, once each, after they were forwarded.",
     ),
     Option(
+        "capture_redact",
+        "false",
+        "Scramble every text before it is written (as `weighbridge redact` does): only figures reach the disk.",
+    ),
+    Option(
         "capture_match",
         "",
         "A mitmproxy filter expression: record the requests that match it, instead of those whose path is one of the "
@@ -99,6 +104,7 @@ class Settings:
     match_text: str
     limits: Limits = field(default_factory=Limits)
     notes: bool = True
+    redact: bool = False
     taken: str = ""
     limits_text: Mapping[str, str] = field(default_factory=dict)
 
@@ -125,6 +131,7 @@ def parse(values: Mapping[str, str | None]) -> Settings:
         match_text=text["capture_match"],
         limits=limits,
         notes=_switch("capture_notes", text["capture_notes"]),
+        redact=_switch("capture_redact", text["capture_redact"]),
         taken=text["capture_taken"],
         limits_text=guarding if limits.are_set else {},
     )

@@ -107,7 +107,7 @@ class _Layer:
     def __init__(self, found: PromptEstimate, by: Amounts, source: str) -> None:
         self._found, self._by = found, by
         self._mixed = "ctok" in found.method
-        self._method = f"{found.method}, {'what o200k estimated ' if self._mixed else ''}calibrated by {source}"
+        self._method = f"{found.method}, {'the latter ' if self._mixed else ''}calibrated by {source}"
 
     def applied(self) -> PromptEstimate:
         found = self._found

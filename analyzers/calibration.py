@@ -22,9 +22,12 @@ from typing import Final, Literal
 from analyzers.calibrated import KINDS, Amounts
 from analyzers.tokens import Family
 
-PRIOR: Final = 1.0
+PRIOR: Final = 0.25
 LOWEST: Final = 0.5
 HIGHEST: Final = 2.0
+NOTICEABLE: Final = 0.1
+"""Percent by which the median error must fall."""
+
 FEW: Final = 10
 LEAST: Final = 3
 """Samples below which nothing is fitted."""
@@ -35,7 +38,7 @@ MOST: Final = 5_000
 
 _SEEN: Final = 0.01  # share of the samples' tokens from which a kind counts as seen where all have one multiplier
 _SMALLEST: Final = 200  # tokens below which a relative error tells little
-_TYPICAL: Final = 0.02  # relative errors above this are weighted down
+_TYPICAL: Final = 0.02  # relative errors up to this are usual whatever the samples say
 _ROUNDS: Final = 12
 _SWEEPS: Final = 200
 _SETTLED: Final = 1e-5
@@ -147,8 +150,9 @@ def calibrate(samples: Sequence[Sample], *, force: bool = False) -> FamilyCalibr
 
 
 def is_better(before: Errors, after: Errors) -> bool:
-    """Whether errors fell: the median fell, and the 95th percentile did not rise by more than that."""
-    return after.median < before.median and after.p95 - before.p95 <= before.median - after.median
+    """Whether errors fell: the median by more than rounding does, and the 95th percentile rose by no more than that."""
+    fell = before.median - after.median
+    return fell >= NOTICEABLE and after.p95 - before.p95 <= fell
 
 
 def errors_of(errors: Sequence[float]) -> Errors:
@@ -194,8 +198,7 @@ def fitted(samples: Sequence[Sample], columns: Sequence[tuple[str, ...]]) -> dic
     for _ in range(_ROUNDS if columns else 0):
         before = factors
         factors = _solved(rows, before)
-        for row in rows:
-            row.weigh(factors)
+        _weigh(rows, factors)
         if all(abs(one - other) < 1e-4 for one, other in zip(before, factors, strict=True)):
             break
     return {kind: factors[at] for kind, at in place.items()}
@@ -220,9 +223,16 @@ class _Row:
         self.target = (sample.counted - fixed) / scale
         self.weight = 1.0
 
-    def weigh(self, factors: Sequence[float]) -> None:
-        error = abs(sum(factors[at] * amount for at, amount in self.amounts) - self.target)
-        self.weight = _TYPICAL / max(error, _TYPICAL)
+    def error(self, factors: Sequence[float]) -> float:
+        return abs(sum(factors[at] * amount for at, amount in self.amounts) - self.target)
+
+
+def _weigh(rows: Sequence[_Row], factors: Sequence[float]) -> None:
+    """Weighs down the squares of errors that are larger than is usual among these samples."""
+    errors = [row.error(factors) for row in rows]
+    usual = max(_TYPICAL, median(errors)) if errors else _TYPICAL
+    for row, error in zip(rows, errors, strict=True):
+        row.weight = usual / max(error, usual)
 
 
 def _solved(rows: Sequence[_Row], start: Sequence[float]) -> list[float]:

@@ -18,6 +18,7 @@ from typing import Final, Literal
 from analyzers.attribution import Attribution, attribution
 from analyzers.calibrated import Amounts, tokens_by_kind
 from analyzers.calibration import Sample
+from analyzers.calls import Call
 from analyzers.digests import Digest, Digester, as_blocks
 from analyzers.estimate import PromptEstimate
 from analyzers.exchange import Exchange
@@ -135,9 +136,15 @@ def _reason(exchange: Exchange, body: Mapping[str, Json], found: Attribution) ->
         return "several_passes"
     if _is_edited(exchange, body, found):
         return "context_editing"
-    terms = calls[0].terms
-    cached = calls[0].spent.read or calls[0].spent.written
-    return "inclusive_input" if terms is not None and terms.host is not None and cached else None
+    return "inclusive_input" if _may_be_inclusive(calls[0]) else None
+
+
+def _may_be_inclusive(call: Call) -> bool:
+    """Whether the input that was told may have the cached tokens in it: at a host that is not known to tell them apart,
+    and with an input that is large enough."""
+    spent = call.spent
+    cached = (spent.read or 0) + (spent.written or 0)
+    return call.terms is not None and call.terms.host is not None and 0 < cached <= (spent.fresh or 0)
 
 
 def _is_edited(exchange: Exchange, body: Mapping[str, Json], found: Attribution) -> bool:

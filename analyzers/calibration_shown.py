@@ -57,19 +57,23 @@ def _family(name: str, one: FamilyCalibration) -> _Lines:
 
 def _samples(one: FamilyCalibration) -> str:
     number = one.differences + one.whole
-    told = f"{number:,} samples of {one.threads:,} conversations: {one.differences:,} differences of a request and "
-    told += f"the one before it, {one.whole:,} whole requests"
-    return told + (f"; {one.older:,} older ones left out" if one.older else "")
+    told = f"{_many(number, 'sample')} of {_many(one.threads, 'conversation')}: what a request adds to the one before "
+    told += f"it {one.differences:,}, whole requests {one.whole:,}"
+    return told + (f"; {_many(one.older, 'older one')} left out" if one.older else "")
+
+
+def _many(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def _verdict(one: FamilyCalibration) -> Sequence[str]:
     """What the multipliers are worth, and what became of them."""
     if one.before is None or one.after is None:
         return [f"fewer than {LEAST} samples: nothing was fitted, every multiplier is 1"]
-    how = f"{FOLDS} parts, by conversation" if one.held_out == "threads" else f"{FOLDS} parts, every {FOLDS}th sample"
+    how = f"in {FOLDS} parts, by conversation" if one.held_out == "threads" else f"every {FOLDS}th sample in turn"
     told = f"error on what was held out ({how}): median {_errors(one.before)} before, {_errors(one.after)} after"
     fit = "one for each kind" if one.by_kind else f"one for all, since there are fewer than {FEW} samples"
-    prior = f"drawn to 1 as by {PRIOR:g} samples, from {LOWEST:g} to {HIGHEST:g}"
+    prior = f"drawn to 1 as by {PRIOR:g} of a sample of that kind alone, from {LOWEST:g} to {HIGHEST:g}"
     if one.improved:
         return [told, f"multipliers: {fit}, {prior}"]
     if one.forced:

@@ -14,6 +14,7 @@ import typer
 
 from analyzers.cli_calibrate import CalibrationFile, calibrate_command
 from analyzers.cli_estimate import estimate_command
+from analyzers.cli_export import export_command
 from analyzers.cli_growth import growth_command
 from analyzers.cli_options import (
     AsJson,
@@ -109,17 +110,22 @@ def show_command(
     check: Check = False,
     folded: Folded = False,
     claude_code: ClaudeCode = False,
+    calibration: CalibrationFile = None,
 ) -> None:
     """One request taken apart: fields, blocks, structure, and the steps down to the bytes on the wire."""
     from analyzers import commands, commands_tokens
 
-    what = given(context, captures, folded, claude_code)
+    what, as_json = given(context, captures, folded, claude_code), as_json or context.obj.as_json
+    if calibration is not None and (ratios or unit != "tokens"):
+        raise Failure("--calibration is for estimated tokens: show N --unit tokens --calibration FILE", 2)
     if ratios:
-        commands_tokens.ratios(what, as_json or context.obj.as_json)
-        return
-    if n is None:
+        commands_tokens.ratios(what, as_json)
+    elif n is None:
         raise Failure("say which request: show N, as list numbers them", 2)
-    commands.show(what, n, unit, as_json or context.obj.as_json, every, check)
+    elif unit == "tokens":
+        commands_tokens.show(what, n, as_json, None if every else commands.MOST_ROWS, calibration)
+    else:
+        commands.show(what, n, unit, as_json, every, check)
 
 
 @app.command("skeleton")
@@ -274,6 +280,7 @@ def cache_command(
 
 
 app.command("estimate")(estimate_command)
+app.command("export")(export_command)
 app.command("calibrate")(calibrate_command)
 app.command("growth")(growth_command)
 app.command("privacy")(privacy_command)

@@ -21,8 +21,7 @@ from analyzers.wire.usage import Usage
 
 
 def exchange_records(exchange: Exchange, name: str) -> list[Record]:
-    """The ``request`` and the ``response`` line. ``name``: joins them. The format has no unknown times: the end of an
-    exchange is then its beginning, and that the beginning of the epoch."""
+    """The ``request`` and the ``response`` line. ``name``: joins them."""
     records: list[Record] = []
     if exchange.request is not None:
         records.append(_request(exchange.request, name))
@@ -35,7 +34,7 @@ def _request(request: Request, name: str) -> Record:
     record: Record = {
         "kind": "request",
         "id": name,
-        "time": timestamp(request.time or 0.0),
+        "time": None if request.time is None else timestamp(request.time),
         "method": request.method,
         "scheme": None,
         "host": request.host,
@@ -68,7 +67,6 @@ def _request(request: Request, name: str) -> Record:
 
 
 def _response(response: Response, exchange: Exchange, name: str) -> Record:
-    time = response.time if response.time is not None else exchange.time
     content, body, rest = (as_folded(value) for value in (response.content, response.body, dict(response.rest)))
     told = [note for value in (content, body, rest) for note in unfold(value)[1]]
     if response.usage_raw is not None:
@@ -77,7 +75,7 @@ def _response(response: Response, exchange: Exchange, name: str) -> Record:
     record: Record = {
         "kind": "response",
         "id": name,
-        "time": timestamp(time or 0.0),
+        "time": None if response.time is None else timestamp(response.time),
         "ended": exchange.ended,
         "status": response.status,
         "headers": dict(response.headers),
@@ -100,7 +98,7 @@ def _response(response: Response, exchange: Exchange, name: str) -> Record:
         "error": {"type": error.type, "message": error.message, "request_id": error.request_id} if error else None,
         "events": dict(response.events),
     }
-    return {member: value for member, value in record.items() if value is not None or member == "status"}
+    return {member: value for member, value in record.items() if value is not None or member in ("status", "time")}
 
 
 def _notes(notes: Iterable[Note], told_again: Iterable[Note]) -> list[dict[str, str]]:

@@ -65,8 +65,13 @@ class RecordRedactor:
             "modes": self._modes,
             "options": self._options,
             "continues": self._file,
+            "taken": self._taken,
         }
         return self._members(record, rules)
+
+    def _taken(self, value: Json, place: Place) -> Json:
+        known = type(value) is str and value in ("run forward", "run reverse")
+        return self._values.keep(value) if known else self._values.value(value)
 
     def _request(self, record: dict[str, Any]) -> dict[str, Any]:
         rules = dict.fromkeys(("port", "wire_bytes", "decoded_bytes", "steps", "streamed"), self._numbers) | {

@@ -48,20 +48,22 @@ class NotRunnable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """A request to be sent again. ``host`` None: the record names none; ``target``: path and query; ``headers``: of
-    those recorded, the ones that change the answer; ``credential``: the header to be filled in.
+    """A request to be sent again. ``title``: what it is, in plain words; ``host`` None: the record names none;
+    ``target``: path and query; ``headers``: of those recorded, the ones that change the answer; ``credential``: the
+    header to be filled in.
 
-    ``body`` None: it has none. ``as_sent``: whether its bytes are those that were sent; None: that is not known.
-    ``remarks``: sentences about what differs, of safe words.
+    ``body`` None: it has none; ``sent``: bytes of the one that was sent, decoded, None: unknown. ``remarks``: sentences
+    about what else differs.
     """
 
     title: str
+    method: str
     host: str | None
     target: str
     headers: tuple[tuple[str, str], ...]
     credential: str
     body: bytes | None
-    as_sent: bool | None
+    sent: int | None
     remarks: tuple[str, ...]
 
 
@@ -70,84 +72,78 @@ def again(exchange: Exchange, n: int) -> Again:
     request = exchange.request
     if request is None:
         raise NotRunnable(f"of exchange {n} only the answer was recorded: there is no request to send again")
-    _may_be_sent(request, n)
-    body, as_sent, about_body = _body(request, n)
+    method = request.method.upper()
+    if request.route in _OF_OTHERS:
+        raise NotRunnable(f"request {n} {_OF_OTHERS[request.route]}")
+    if method not in ("GET", "POST"):
+        raise NotRunnable(f"request {n} is a {method[:20]}, and only GET and POST can be sent again")
+    body = _body(request, n)
     query, about_query = _query(request.query)
     headers, about_headers = _headers(request, n, has_body=body is not None)
-    about_log = []
-    if exchange.logged is not None:
-        about_log = ["Put together from the log of the client, which keeps no metadata and no headers."]
     return Again(
         title=_title(request, n),
+        method=method,
         host=request.host,
         target=_path(request, n) + query,
         headers=headers,
         credential="authorization" if _bears_token(request) else "x-api-key",
         body=body,
-        as_sent=as_sent,
-        remarks=(*about_log, *about_body, *about_query, *about_headers),
+        sent=request.wire_bytes if request.content_encoding is None else request.decoded_bytes,
+        remarks=(*_about(exchange, request), *about_query, *about_headers),
     )
+
+
+def as_sent(body: bytes, sent: int | None) -> bool | None:
+    """Whether a body is, byte for byte, the one of ``sent`` bytes that was sent. None: that cannot be told. It is the
+    shortest JSON of the value, so any other of the same length differs but in the letters of its escapes."""
+    if sent is None or (len(body) == sent and b"\\u" in body):
+        return None
+    return len(body) == sent
 
 
 def script(request: Again, body_file: str | None) -> str:
     """A script for any POSIX shell. ``body_file``: the name of the file beside it that holds the body; None: the body
     is in the script, which can then be pasted or piped to a shell, with what steers a terminal written as escapes."""
-    inside = body_file is None and request.body is not None
-    lines = [f"# {line}" for line in (request.title, *_needs(request), *request.remarks)]
-    if body_file is not None:
-        lines.insert(0, "#!/bin/sh")
-    parts = ["curl --fail-with-body -sS -N --globoff", f"{_address(request)}{shlex.quote(request.target)}"]
+    pasted = None
+    if request.body is not None and body_file is None:
+        pasted = printable(request.body.decode()).encode()
+    lines = [request.title, *_needs(request), *_about_bytes(request, pasted), *request.remarks]
+    parts = ["curl --fail-with-body -sS -N --globoff", _address(request) + shlex.quote(request.target)]
     parts.append(f'-H "{_CREDENTIAL[request.credential]}"')
-    parts += [f"-H {shlex.quote(f'{name}: {value}')}" for name, value in request.headers]
-    if inside:
+    parts += [
+        f"-H {shlex.quote(f'{name}: {value}' if value.strip() else f'{name};')}" for name, value in request.headers
+    ]
+    if request.method == "GET" and request.body is not None:
+        parts.append("-X GET")
+    if pasted is not None:
         parts.append("--data-binary @-")
     elif request.body is not None:
         parts.append(f'--data-binary "@$(dirname -- "$0")"/{shlex.quote(str(body_file))}')
-    command = " \\\n  ".join(parts)
-    if inside and request.body is not None:
-        command = f"printf %s {shlex.quote(_shown(request.body))} |\n{command}"
-    return "\n".join([*lines, command]) + "\n"
+    command = " \\\n  ".join(parts) + "\n"
+    if pasted is not None:
+        command = f"printf %s {shlex.quote(pasted.decode())} |\n{command}"
+    return "".join(("#!/bin/sh\n" if body_file is not None else "", *(f"# {line}\n" for line in lines), command))
 
 
 _CREDENTIAL = {
     "x-api-key": "x-api-key: ${ANTHROPIC_API_KEY:?set it to your key}",
-    "authorization": "Authorization: Bearer ${ANTHROPIC_AUTH_TOKEN:-${ANTHROPIC_API_KEY:?or ANTHROPIC_AUTH_TOKEN}}",
+    "authorization": "Authorization: Bearer "
+    "${ANTHROPIC_AUTH_TOKEN:-${ANTHROPIC_API_KEY:?set it, or ANTHROPIC_AUTH_TOKEN}}",
 }
-
-
-def _may_be_sent(request: Request, n: int) -> None:
-    if request.route in _OF_OTHERS:
-        raise NotRunnable(f"request {n} {_OF_OTHERS[request.route]}")
-    if request.method.upper() not in ("GET", "POST"):
-        raise NotRunnable(f"request {n} is a {request.method[:20]}, and only GET and POST can be sent again")
 
 
 # What is sent
 
 
-def _body(request: Request, n: int) -> tuple[bytes | None, bool | None, list[str]]:
-    """The body, whether it is what was sent, and what is to be said about it."""
-    if request.reason is not None:
-        if request.wire_bytes == 0 or (request.method.upper() == "GET" and not request.wire_bytes):
-            return (None if request.method.upper() == "GET" else b""), True, []
-        raise NotRunnable(f"the body of request {n} is not known ({request.reason})")
-    _is_whole(request.body, n)
-    body = dump(request.body)
-    remarks = [_CHANGED[code] for code in dict.fromkeys(note.code for note in request.notes) if code in _CHANGED]
-    if type(request.body) is dict and "messages" in request.body and "model" not in request.body:
-        remarks.append("The record names no model: add one to the body.")
-    if request.content_encoding is not None:
-        remarks.append("The body was sent compressed, and is sent plain.")
-    sent = request.decoded_bytes if request.content_encoding is not None else request.wire_bytes
-    if sent is None:
-        return body, None, ["Whether these are the bytes that were sent is not known. The JSON value is.", *remarks]
-    if len(body) != sent:
-        remarks.insert(0, f"The JSON value is that which was sent, in {len(body)} bytes for {sent}: written otherwise.")
-        return body, False, remarks
-    if b"\\u" in body:  # of an escape only the case of its letters is not told by its length
-        remarks.insert(0, f"The body is as long as what was sent, {sent} bytes. Its escapes may be in other letters.")
-        return body, None, remarks
-    return body, True, [f"The {sent} bytes of the body are those that were sent.", *remarks]
+def _body(request: Request, n: int) -> bytes | None:
+    if request.reason is None:
+        _is_whole(request.body, n)
+        return dump(request.body)
+    if request.method.upper() == "GET" and not request.wire_bytes:
+        return None
+    if request.wire_bytes == 0:
+        return b""
+    raise NotRunnable(f"the body of request {n} is not known: {request.reason}")
 
 
 def _is_whole(body: Json, n: int) -> None:
@@ -207,7 +203,7 @@ def _path(request: Request, n: int) -> str:
     path = request.path
     if not path.startswith("/") or safe(path) != path or "…" in path:
         raise NotRunnable(f"the path of request {n} is none that can be sent again ({path[:80]})")
-    if request.host == API:
+    if request.host in (None, API):
         return path
     # a base URL holds what stands before this, as it does for the clients
     return path[max(path.rfind("/v1/"), 0) :]
@@ -231,7 +227,9 @@ def _headers(request: Request, n: int, *, has_body: bool) -> tuple[tuple[tuple[s
             continue
         for one in value if isinstance(value, list) else [value]:
             if not _NAME.fullmatch(name) or type(one) is not str or safe(one) != one:
-                raise NotRunnable(f"header {name[:40]!r} of request {n} holds what no header can: it is no such request")
+                raise NotRunnable(
+                    f"header {name[:40]!r} of request {n} holds what no header can: it is no such request"
+                )
             sent.append((name, one))
     remarks = []
     if not any(name == "anthropic-version" for name, _ in sent):
@@ -253,24 +251,48 @@ def _bears_token(request: Request) -> bool:
 # What is written
 
 
+def _about(exchange: Exchange, request: Request) -> Iterator[str]:
+    """What the body is not, that was sent."""
+    if exchange.logged is not None:
+        yield "Put together from the log of the client, which keeps no metadata, no stream and no headers."
+    for code in dict.fromkeys(note.code for note in request.notes):
+        if code in _CHANGED:
+            yield _CHANGED[code]
+    if type(request.body) is dict and "messages" in request.body and "model" not in request.body:
+        yield "The record names no model: add one to the body."
+    if request.content_encoding is not None:
+        yield "The body was sent compressed, and is sent plain."
+
+
+def _about_bytes(request: Again, pasted: bytes | None) -> Iterator[str]:
+    body, sent = request.body if pasted is None else pasted, request.sent
+    if not body:
+        return
+    known = as_sent(body, sent)
+    if sent is None:
+        yield "Whether the body is byte for byte what was sent is not known. It is the same JSON value."
+    elif known:
+        yield f"The {sent} bytes of the body are those that were sent."
+    elif known is None:
+        yield f"The body has the {sent} bytes that were sent, but for the letters in its escapes."
+    else:
+        yield f"The body is the JSON value that was sent, in {len(body)} bytes for {sent}: escapes or blanks differ."
+
+
 def _address(request: Again) -> str:
-    """The base of the URL, in quotes: without a slash at the end."""
-    if request.host == API:
+    """The base of the URL, in quotes."""
+    if request.host in (None, API):
         return f'"${{ANTHROPIC_BASE_URL:-https://{API}}}"'
-    host = request.host if request.host is not None and _HOST.fullmatch(request.host) else None
-    recorded = f" - it was recorded on its way to {host}" if host is not None else ""
-    return f'"${{ANTHROPIC_BASE_URL:?set it to where this request shall go{recorded}}}"'
+    host = request.host if request.host is not None and _HOST.fullmatch(request.host) else "an odd host"
+    return f'"${{ANTHROPIC_BASE_URL:?set it to where this shall go - it was recorded on its way to {host}}}"'
 
 
 def _needs(request: Again) -> Iterator[str]:
     key = "ANTHROPIC_API_KEY"
     if request.credential == "authorization":
-        key = "ANTHROPIC_AUTH_TOKEN, or an API key in ANTHROPIC_API_KEY"
-    yield f"Takes {key} from the environment, and the address from ANTHROPIC_BASE_URL{_unless(request.host)}."
-
-
-def _unless(host: str | None) -> str:
-    return f", else https://{API}" if host == API else ""
+        key = "ANTHROPIC_AUTH_TOKEN, or else ANTHROPIC_API_KEY,"
+    otherwise = f", or else goes to https://{API}" if request.host in (None, API) else ""
+    yield f"Takes {key} and ANTHROPIC_BASE_URL from the environment{otherwise}."
 
 
 def _title(request: Request, n: int) -> str:
@@ -281,7 +303,3 @@ def _title(request: Request, n: int) -> str:
 def _word(text: str) -> str:
     """A text of traffic in a comment: itself when it is a plain word."""
     return text if _WORD.fullmatch(text) or text == "no model" else "…"
-
-
-def _shown(body: bytes) -> str:
-    return body.decode()

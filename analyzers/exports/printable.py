@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import re
 
-from analyzers.wire.jsontext import Json, dump
-
 _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufff9-\ufffb\U000e0000-\U000e007f]")
 _NOT_ASCII = re.compile("[^\x00-\x7f]")
 
 
-def printable(value: Json) -> str:
-    """The shortest JSON of a value, with characters that steer a terminal, or turn the direction of writing, as
-    escapes."""
-    return _UNSEEN.sub(_escape, dump(value).decode())
+def printable(text: str) -> str:
+    """A JSON text with characters that steer a terminal, or turn the direction of writing, as escapes."""
+    return _UNSEEN.sub(_escape, text)
 
 
 def in_ascii(text: str) -> str:

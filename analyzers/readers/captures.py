@@ -210,7 +210,7 @@ def read_request(record: dict[str, Any], parts: SharedParts | None = None) -> Re
     route = record["route"]
     return Request(
         body=body,
-        time=_seconds(record["time"]),
+        time=None if record["time"] is None else _seconds(record["time"]),
         method=str(record["method"]),
         host=record.get("host"),
         path=str(record["path"]),
@@ -243,7 +243,7 @@ def read_response(record: dict[str, Any]) -> Response:
     error = record.get("error")
     return Response(
         status=_count(record["status"]),
-        time=_seconds(record["time"]),
+        time=None if record["time"] is None else _seconds(record["time"]),
         headers=dict(record.get("headers") or {}),
         model=_text(record.get("model")),
         message_id=_text(record.get("message_id")),

@@ -8,6 +8,7 @@ import json
 import logging
 import time
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -922,3 +923,27 @@ def test_without_any_configuration_the_defaults_hold(tmp_path: Path, monkeypatch
         bridge.answer(bridge.accept(bridge.flow()), *EVENTS)
         recorder.done()
     assert len(list((tmp_path / "captures").glob("*.jsonl.zst"))) == 1
+
+
+# --- redacted before it is written
+
+
+def test_with_capture_redact_only_figures_reach_the_disk(bridge: Bridge) -> None:
+    bridge.context.configure(bridge.recorder, capture_redact="true")
+    text = "the weighbridge of ada@quarry.example at /home/ada/work " * 20
+    body = json.dumps({"model": "claude-haiku-4-5", "messages": [{"role": "user", "content": text}] * 2}).encode()
+    flow = bridge.accept(
+        bridge.flow("/v1/messages", body, x_claude_code_session_id="5f0c4a31-0000-4000-8000-0123456789ab")
+    )
+    bridge.answer(flow, *EVENTS)
+    bridge.recorder.done()
+    raw = b"".join(path.read_bytes() for path in bridge.folder.glob("*.jsonl"))
+    for secret in (b"ada@quarry", b"/home/ada", b"5f0c4a31", b'"hi"', sha256(text.encode()).hexdigest().encode()):
+        assert secret not in raw
+    request, response = bridge.request(), bridge.response()
+    assert request["figures"]["total"] == sum(request["figures"]["fields"].values())
+    marker = request["body"]["messages"][0]["content"]
+    assert marker["chars"] == len(text)
+    assert [note["sha256"] for note in bridge.of("note")] == [marker["sha256"]]  # the same keyed hash
+    assert response["usage"]["output_tokens"] == 7
+    assert bridge.of("start")[0]["options"]["capture_redact"] is True

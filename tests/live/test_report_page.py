@@ -380,12 +380,15 @@ def test_hostile_names_do_nothing_and_are_seen(opened: Callable[..., Opened], tm
     assert page.page.evaluate("document.documentElement.dataset.owned") is None
     assert page.page.query_selector_all("main img, main script, main b, main [onerror], main [onload]") == []
     assert page.page.evaluate("({}).polluted === undefined && Object.keys(Object.prototype).length") == 0
+    assert page.rows("models")[0][1:] == ["1", *["?"] * 6]  # no price is known, and that is not 0
     text = page.text("main")
     assert not set("\u202e\u2066\u2069\u2028\u2029\x1b\x00") & set(text)
     assert "\\u202e" in text
     assert f"({LONG:,} characters)" in page.page.content()
     assert NAMES[0][:40] in page.page.inner_text("#thread") + text
-    assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for width in (1_200, 360):
+        page.page.set_viewport_size({"width": width, "height": 800})
+        assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
 
 
 def test_a_script_that_got_in_would_not_run(opened: Callable[..., Opened]) -> None:

@@ -67,7 +67,7 @@ function drawRequest() {
 
 function fieldTable(request) {
   return table("Fields, largest first", [["field", false, (row) => row.name || "(body)"], ["characters", true, (row) => count(row.chars)], ["share", true, (row) => percent(row.share)],
-    ["structure", true, (row) => count(row.structure)], ["unexplained", true, (row) => count(row.unexplained)], ["tokens (estimated)", true, (row) => (row.at_least && row.tokens !== null ? "≥" : "") + count(row.tokens)]],
+    ["structure", true, (row) => count(row.structure)], ["unexplained", true, (row) => count(row.unexplained)], ["est. tokens", true, (row) => (row.at_least && row.tokens !== null ? "≥" : "") + count(row.tokens)]],
   [...request.fields].sort((a, b) => b.chars - a.chars), { id: "fields" });
 }
 
@@ -128,12 +128,15 @@ function placeOf(row) {
   return place ? `${place.path}${place.name ? ` (${place.name})` : ""}: ${place.change}, ${place.chars.map((chars) => chars === null ? "none" : count(chars)).join(" → ")} characters` : "";
 }
 
-const COSTS = [["calls", true, (row) => count(row.calls)], ["input", true, (row) => usd(row.parts.input)], ["write 5 m", true, (row) => usd(row.parts.write_5m)], ["write 1 h", true, (row) => usd(row.parts.write_1h)], ["cache read", true, (row) => usd(row.parts.read)], ["output", true, (row) => usd(row.parts.output)],
-  ["USD", true, (row) => (row.at_least ? "≥" : "") + (row.priced_calls || row.usd ? usd(row.usd) : row.unpriced_calls ? "?" : usd(row.usd))]];
+/* Where nothing in a sum has a price, no amount of it is known. */
+function amount(row, figure) { return row.priced_calls || row.usd ? usd(figure) : row.unpriced_calls ? "?" : "0"; }
+
+const COSTS = [["calls", true, (row) => count(row.calls)], ["input", true, (row) => amount(row, row.parts.input)], ["write 5 m", true, (row) => amount(row, row.parts.write_5m)], ["write 1 h", true, (row) => amount(row, row.parts.write_1h)], ["cache read", true, (row) => amount(row, row.parts.read)], ["output", true, (row) => amount(row, row.parts.output)],
+  ["USD", true, (row) => (row.at_least && (row.priced_calls || row.usd) ? "≥" : "") + amount(row, row.usd)]];
 
 function drawCost() {
   const cost = told.cost, rows = chosenThread().requests.map((n) => byNumber.cost.get(n)).filter(Boolean);
-  const chart = rows.length ? bars(chosenNumber(), { label: `Cost in USD of each of ${rows.length} requests of this thread. The table below has the figures.`, pick, tall: 150, format: (value) => value.toFixed(value < .1 ? 3 : 2),
+  const chart = rows.some((row) => row.usd !== null) ? bars(chosenNumber(), { label: `Cost in USD of each of ${rows.length} requests of this thread. The table below has the figures.`, pick, tall: 150, format: (value) => value.toFixed(value < .1 ? 3 : 2),
     rows: rows.map((row) => ({ n: row.n, parts: [["c-bar", row.usd]], told: `#${row.n}: ${usd(row.usd)} USD` })) }) : null;
   show("cost", el("p", { id: "spent" }, `${cost.totals.at_least ? "at least " : ""}${usd(cost.totals.usd)} USD for ${count(cost.totals.calls)} calls; ${cost.prices.own ? "your own prices, then " : ""}list prices of ${cost.prices.list} ${cost.prices.version}`),
     ...cost.unpriced.map((one) => note(`no price: ${count(one.calls)} calls of ${one.model || "no model"} (${one.reason})`, "bad")),
@@ -206,7 +209,7 @@ function threadOptions() {
   told.threads.forEach((thread, index) => {
     const session = told.sessions[thread.session], name = session ? session.session || "?" : "no session";
     if (!groups.has(thread.session)) groups.set(thread.session, el("optgroup", { label: name }));
-    groups.get(thread.session).append(el("option", { value: String(index) }, `${name}: ${thread.label} (${thread.requests.length})`));
+    groups.get(thread.session).append(el("option", { value: String(index) }, `${name.length > 20 ? `${name.slice(0, 18)}…` : name}: ${thread.label} (${thread.requests.length})`));
   });
   at("thread").replaceChildren(...groups.values());
 }

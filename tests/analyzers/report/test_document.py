@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,25 @@ def test_what_can_be_chosen_has_every_request_once(example: dict[str, Any]) -> N
 def test_tools_of_the_example_that_were_never_called(example: dict[str, Any]) -> None:
     [session] = example["tools"]
     assert [tool["name"] for tool in session["tools"] if not tool["used"]] == ["call_driver", "cancel_ticket"]
+
+
+def test_a_page_grows_with_what_is_new(tmp_path: Path) -> None:
+    """Each of 80 requests repeats all before it, so blocks written for each would be 6,480."""
+    said = [{"role": ("user", "assistant")[at % 2], "content": f"words {at}"} for at in range(160)]
+    lines = [start()]
+    for n in range(80):
+        body = dump({"model": "claude-haiku-4-5", "messages": said[: 2 * n + 1]})
+        content = [{"type": "text", "text": f"words {2 * n + 1}"}]
+        lines += [
+            request(f"{n}", body, at=float(n)),
+            response(f"{n}", message_id=f"msg_{n}", headers={}, content=content),
+        ]
+    out = tmp_path / "page.html"
+    result = CliRunner().invoke(app, ["report", "-c", str(written(tmp_path, "a.jsonl", *lines, end())), "-o", str(out)])
+    assert result.exit_code == 0, result.output
+    report = json.loads(re.search(rb'id="document">(.*?)</script>', out.read_bytes())[1])  # type: ignore[index]
+    assert len(report["blocks"]) == 159 + 1
+    assert report["requests"][-1]["chars"] == told("show", "80", "-c", str(tmp_path / "a.jsonl"))["total"]["chars"]
 
 
 def test_side_calls_and_failed_attempts_can_be_chosen_too(tmp_path: Path) -> None:

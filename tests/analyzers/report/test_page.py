@@ -49,6 +49,7 @@ def test_no_name_ends_the_element_that_holds_the_document() -> None:
     scripts = parts().texts["script"]
     assert len(scripts) == 2
     assert json.loads(scripts[0]) == EMPTY
+    assert not set("<>&\u2028\u2029") & set(embedded(EMPTY).decode())
 
 
 @given(values)
