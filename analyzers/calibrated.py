@@ -8,6 +8,7 @@ system prompt for tools, notes on deferred ones) is never multiplied.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -17,7 +18,7 @@ from analyzers.blocks import TOOL_CALLS
 from analyzers.estimate import Addition, FieldTokens, PromptEstimate, RowTokens
 from analyzers.text_classes import script_of
 from analyzers.token_factors import FACTORS, UNSEEN
-from analyzers.tokens import Family, TextWeight, tokens_of, vocabulary_of
+from analyzers.tokens import Family, TextWeight, sum_of, tokens_of, vocabulary_of
 
 KINDS: Final = (
     "latin",
@@ -69,18 +70,19 @@ def kind_of(class_name: str) -> str:
 def tokens_by_kind(found: PromptEstimate) -> tuple[dict[str, float], int]:
     """The tokens of an estimate by kind, and those that no multiplier is for. Rows that are not wholly known count with
     what is known of their texts."""
-    amounts: dict[str, float] = {}
+    texts: list[TextWeight] = []
+    whole: Counter[str] = Counter()
     for one in found.fields:
         for row in one.rows:
-            for kind, tokens in _row_kinds(row, found).items():
-                amounts[kind] = amounts.get(kind, 0.0) + tokens
-    rest = 0
-    for addition in found.additions:
-        if _is_frame(addition):
-            amounts["frames"] = amounts.get("frames", 0.0) + (addition.tokens or 0)
-        else:
-            rest += addition.tokens or 0
-    return amounts, rest
+            if (kind := _OF_ROW.get(row.row.type)) is not None:
+                whole[kind] += row.low
+                continue
+            texts.append(row.weight)
+            if row.row.type in TOOL_CALLS:
+                whole["frames"] += _frames_of(row, found)
+    whole["frames"] += sum(one.tokens or 0 for one in found.additions if _is_frame(one))
+    rest = sum(one.tokens or 0 for one in found.additions if not _is_frame(one))
+    return {**_text_kinds(sum_of(texts), found.model), **{kind: float(tokens) for kind, tokens in whole.items()}}, rest
 
 
 def calibrated(found: PromptEstimate, by: Multipliers) -> PromptEstimate:
@@ -155,8 +157,13 @@ def _row_kinds(row: RowTokens, found: PromptEstimate) -> dict[str, float]:
         return {whole: float(row.low)}
     kinds = _text_kinds(row.weight, found.model)
     if row.row.type in TOOL_CALLS:
-        kinds["frames"] = float(max(0, row.low - tokens_of(row.weight, found.family)))
+        kinds["frames"] = float(_frames_of(row, found))
     return kinds
+
+
+def _frames_of(row: RowTokens, found: PromptEstimate) -> int:
+    """What of a tool call is no text."""
+    return max(0, row.low - tokens_of(row.weight, found.family))
 
 
 def _text_kinds(weight: TextWeight, model: str | None) -> dict[str, float]:

@@ -4,8 +4,8 @@ A sample is what one request adds to the one before it (or a whole request): est
 that the server counted for it. The squares of relative errors are made least, with large ones weighted down (towards
 least absolute errors), so that a few requests that hold something nobody sees do not bend the rest. Each multiplier is
 drawn to 1 as strongly as by ``PRIOR`` samples that are all of its kind and were met exactly, and lies between
-``LOWEST`` and ``HIGHEST``: a kind that was hardly seen stays near 1, one that was not seen at all is 1. Below ``FEW``
-samples there is a single multiplier for all kinds that were seen.
+``LOWEST`` and ``HIGHEST``: a kind that was hardly seen stays near 1; one that stands in fewer than ``LEAST`` samples is
+1. Below ``FEW`` samples there is a single multiplier for all kinds that were seen.
 
 How good it is, is told of samples that it was not fitted to. A fit that does not make those better is not used.
 Pure; coordinate descent on the normal equations. O(samples · kinds²).
@@ -13,6 +13,7 @@ Pure; coordinate descent on the normal equations. O(samples · kinds²).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
@@ -30,7 +31,7 @@ NOTICEABLE: Final = 0.1
 
 FEW: Final = 10
 LEAST: Final = 3
-"""Samples below which nothing is fitted."""
+"""Samples below which nothing is fitted, and those that a kind must stand in."""
 
 FOLDS: Final = 5
 MOST: Final = 5_000
@@ -77,13 +78,15 @@ class Errors:
 class FamilyCalibration:
     """The multipliers of one family: of every kind, 1 for what was not seen or where the fit is not used.
 
-    ``seen``: estimated tokens of the samples by kind; ``by_kind`` False: one multiplier for all that was seen;
+    ``seen``: estimated tokens of the samples by kind; ``fitted``: kinds that were fitted; ``by_kind`` False: with one
+    multiplier for all of them;
     ``held_out``: how samples were held out; ``before``, ``after``: errors on them, None where there were too few;
     ``older``: samples that were left out because there are newer ones; ``improved``: the held-out errors are better
     with the fit; ``forced``: it is used all the same."""
 
     multipliers: Mapping[str, float]
     seen: Amounts = field(default_factory=dict)
+    fitted: tuple[str, ...] = ()
     by_kind: bool = False
     differences: int = 0
     whole: int = 0
@@ -118,11 +121,13 @@ def calibrate(samples: Sequence[Sample], *, force: bool = False) -> FamilyCalibr
     better."""
     used = samples[-MOST:]
     seen: dict[str, float] = {}
+    times: Counter[str] = Counter()
     for sample in used:
         for kind, tokens in sample.kinds.items():
             seen[kind] = seen.get(kind, 0.0) + tokens
+            times[kind] += tokens > 0
     by_kind = len(used) >= FEW
-    columns = _columns(seen, by_kind)
+    columns = _columns([kind for kind in KINDS if times[kind] >= LEAST], seen, by_kind)
     multipliers: Mapping[str, float] = {}
     held_out: HeldOut | None = None
     before = after = None
@@ -136,6 +141,7 @@ def calibrate(samples: Sequence[Sample], *, force: bool = False) -> FamilyCalibr
     return FamilyCalibration(
         multipliers={kind: round(multipliers.get(kind, 1.0), 4) for kind in KINDS},
         seen=seen,
+        fitted=tuple(kind for kinds in columns for kind in kinds),
         by_kind=by_kind,
         differences=sum(not sample.whole for sample in used),
         whole=sum(sample.whole for sample in used),
@@ -161,12 +167,12 @@ def errors_of(errors: Sequence[float]) -> Errors:
     return Errors(median(found), found[ceil(0.95 * len(found)) - 1])
 
 
-def _columns(seen: Amounts, by_kind: bool) -> list[tuple[str, ...]]:
-    """Kinds that share a multiplier. None for what was not seen."""
+def _columns(kinds: Sequence[str], seen: Amounts, by_kind: bool) -> list[tuple[str, ...]]:
+    """The kinds that are fitted, those that share a multiplier together."""
     if by_kind:
-        return [(kind,) for kind in KINDS if seen.get(kind)]
+        return [(kind,) for kind in kinds]
     total = sum(seen.values())
-    shared = tuple(kind for kind in KINDS if seen.get(kind, 0.0) > _SEEN * total)
+    shared = tuple(kind for kind in kinds if seen[kind] > _SEEN * total)
     return [shared] if shared else []
 
 

@@ -89,11 +89,13 @@ def _table(one: FamilyCalibration) -> Grid:
     drawn = tables.grid("kind", "tokens in the samples (estimated)", "multiplier", "", left=(0, 3))
     for kind in KINDS:
         tokens, multiplier = one.seen.get(kind, 0.0), one.multipliers[kind]
-        drawn.add(kind, f"{round(tokens):,}", f"{multiplier:.3f}", _remark(tokens, multiplier))
+        drawn.add(kind, f"{round(tokens):,}", f"{multiplier:.3f}", _remark(one, kind))
     return drawn
 
 
-def _remark(tokens: float, multiplier: float) -> str:
-    if not tokens:
+def _remark(one: FamilyCalibration, kind: str) -> str:
+    if not one.seen.get(kind):
         return "not seen: 1"
-    return "at its bound" if multiplier in (LOWEST, HIGHEST) else ""
+    if kind not in one.fitted:
+        return f"in fewer than {LEAST} samples: 1" if one.by_kind else "hardly seen: 1"
+    return "at its bound" if one.multipliers[kind] in (LOWEST, HIGHEST) else ""

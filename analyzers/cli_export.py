@@ -12,7 +12,7 @@ from analyzers.cli_options import AsJson, Captures, ClaudeCode, Folded, given
 def export_command(
     context: typer.Context,
     numbers: Annotated[
-        list[int] | None, typer.Argument(metavar="[N]...", help="Numbers of requests, in time order. A HAR: all.")
+        list[int] | None, typer.Argument(metavar="N", help="Numbers of requests, in time order. A HAR: all.")
     ] = None,
     to: Annotated[
         str,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conversations import Message, answer, call, user
+from conversations import Message, answer, call, traced, user
 
 from analyzers.calibrated import tokens_by_kind
+from analyzers.calibration_samples import Reader, Samples, samples
 from analyzers.estimate import estimate
 from analyzers.exchange import Exchange
 from analyzers.tokens import Weights
@@ -61,12 +62,8 @@ def _as(body: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
     return {"system": body["system"], "tools": body.get("tools"), **more}
 
 
-def prompts_of(exchanges: Sequence[Exchange], weights: Weights | None = None) -> Any:
+def prompts_of(exchanges: Sequence[Exchange], weights: Weights | None = None) -> Samples:
     """The samples of some exchanges."""
-    from conversations import traced
-
-    from analyzers.calibration_samples import Reader, samples
-
     ordered = sorted(exchanges, key=lambda exchange: exchange.time or 0.0)
     reader = Reader(weights or WEIGHTS)
     return samples(traced(ordered)[0], [reader.look(exchange) for exchange in ordered])

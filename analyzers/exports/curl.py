@@ -291,8 +291,8 @@ def _needs(request: Again) -> Iterator[str]:
     key = "ANTHROPIC_API_KEY"
     if request.credential == "authorization":
         key = "ANTHROPIC_AUTH_TOKEN, or else ANTHROPIC_API_KEY,"
-    otherwise = f", or else goes to https://{API}" if request.host in (None, API) else ""
-    yield f"Takes {key} and ANTHROPIC_BASE_URL from the environment{otherwise}."
+    otherwise = f", or else to https://{API}" if request.host in (None, API) else ""
+    yield f"Takes {key} from the environment. Goes to ANTHROPIC_BASE_URL{otherwise}."
 
 
 def _title(request: Request, n: int) -> str:

@@ -18,7 +18,7 @@ from analyzers.exchange import Exchange, Request, Response
 from analyzers.exports.printable import in_ascii, printable
 from analyzers.redact_exchange import exchange_records
 from analyzers.wire.fold import Elided
-from analyzers.wire.jsontext import Json, dump
+from analyzers.wire.jsontext import Json, NotJson, dump, parse
 from analyzers.wire.moment import timestamp
 
 FORMAT = 1
@@ -33,7 +33,6 @@ _NO_ANSWER = {
     "upstream_cut": "the answer stopped before it was whole",
     "proxy_stopped": "the proxy was stopped",
 }
-_FOLDED = "{} folded when it was recorded: an object with _elided, chars and sha256 stands for each."
 _FROM_EVENTS = "It came as a stream of events: this is the message that they made."
 
 
@@ -59,19 +58,26 @@ def entry(exchange: Exchange) -> dict[str, Any]:
     if request is None:
         raise ValueError("no request")
     records = {record["kind"]: record for record in exchange_records(exchange, "")}
-    asked = _posted(request, records["request"].pop("body", None))
-    answered, kind = _content(response, records.get("response", {}))
+    asked, answered = _Text(request.body), _Text(response and [response.content, response.rest, response.body])
+    posted = _posted(request, asked, records["request"])
+    content, kind = _content(response, answered, records.get("response", {}))
     if request.time is None:
         records["request"]["time"] = None
-    own: dict[str, Any] = {"format": FORMAT, "ended": exchange.ended, "answer": kind, **records}
+    own: dict[str, Any] = {
+        "format": FORMAT,
+        "ended": exchange.ended,
+        "answer": kind,
+        "folded": {"request": asked.folded, "response": answered.folded},
+        **records,
+    }
     if exchange.logged is not None:
         own["logged"] = asdict(exchange.logged)
     timings = _timings(response)
     made: dict[str, Any] = {
         "startedDateTime": timestamp(request.time or 0.0),
         "time": _whole(response, timings),
-        "request": _request(request, asked),
-        "response": _response(exchange, answered),
+        "request": _request(request, posted),
+        "response": _response(exchange, content, kind),
         "cache": {},
         "timings": timings,
         "_weighbridge": own,
@@ -120,17 +126,35 @@ def _request(request: Request, posted: dict[str, Any] | None) -> dict[str, Any]:
     return made
 
 
-def _posted(request: Request, body: Json) -> dict[str, Any] | None:
-    """The body as text; None when it is not known, or there is none."""
+class _Text:
+    """What stands in a text of the entry: the value itself, or with markers for the ``folded`` texts of it."""
+
+    def __init__(self, whole: Json) -> None:
+        self.folded = folded_texts(whole)
+
+    def of(self, value: Json, record: Json) -> Json:
+        """A part of it. ``record``: the same as a capture holds it, with what looks like a marker made out."""
+        return record if self.folded else value
+
+    def said(self) -> str | None:
+        if not self.folded:
+            return None
+        texts = "1 text of it was" if self.folded == 1 else f"{self.folded} texts of it were"
+        return f"{texts} folded when it was recorded: an object with _elided, chars and sha256 stands for each."
+
+
+def _posted(request: Request, text: _Text, record: dict[str, Any]) -> dict[str, Any] | None:
+    """The body as text, taken out of the record; None when it is not known, or there is none."""
+    body = record.pop("body", None)
     if request.reason is not None:
         return None
-    data = dump(body)
-    text = data.decode()
-    if len(data) != request.wire_bytes and _ambiguous(text):
-        text = in_ascii(text)
-    made = {"mimeType": _first(request.headers, "content-type") or "application/json", "text": text}
-    if folded := folded_texts(request.body):
-        made["comment"] = _FOLDED.format(_texts(folded))
+    data = dump(text.of(request.body, body))
+    shown = data.decode()
+    if len(data) != request.wire_bytes and _ambiguous(shown):
+        shown = in_ascii(shown)
+    made = {"mimeType": _first(request.headers, "content-type") or "application/json", "text": shown}
+    if (said := text.said()) is not None:
+        made["comment"] = said
     return made
 
 
@@ -165,7 +189,7 @@ def _unkept(request: Request) -> Iterator[dict[str, str]]:
 # The answer
 
 
-def _response(exchange: Exchange, content: dict[str, Any]) -> dict[str, Any]:
+def _response(exchange: Exchange, content: dict[str, Any], kind: str | None) -> dict[str, Any]:
     response = exchange.response or Response()
     status = response.status or 0
     made: dict[str, Any] = {
@@ -180,6 +204,8 @@ def _response(exchange: Exchange, content: dict[str, Any]) -> dict[str, Any]:
         "bodySize": _or_unknown(response.wire_bytes),
     }
     failure = response.failure or _NO_ANSWER.get(exchange.ended)
+    if kind == "message" and response.error is not None:  # the text does not tell of it
+        failure = failure or ": ".join(filter(None, (response.error.type, response.error.message))) or "error"
     if failure is not None:
         made["_error"] = failure
     return made
@@ -192,36 +218,53 @@ def _phrase(status: int) -> str:
         return ""
 
 
-def _content(response: Response | None, record: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
-    """The answer's body as text, and what it was: ``message``, ``json``, ``lines``, ``text``, None when it is not
-    known. What stands in it is taken out of the record."""
-    content, body = record.pop("content", None), record.pop("body", None)
-    if response is None:
-        return {"size": 0, "mimeType": ""}, None
-    kind, text = _answer(response, record, content, body)
-    declared = _first(response.headers, "content-type") or ""
-    if kind is None or text is None:
-        return {"size": _or_unknown(response.decoded_bytes), "mimeType": declared}, None
-    made: dict[str, Any] = {"size": len(text.encode()), "mimeType": _MIME.get(kind) or declared, "text": text}
-    said = [_FROM_EVENTS] if kind == "message" and response.events else []
-    if folded := folded_texts(response.content, response.body, response.rest):
-        said.append(_FOLDED.format(_texts(folded)))
-    if said:
-        made["comment"] = " ".join(said)
-    return made, kind
-
-
 _MIME = {"message": "application/json", "json": "application/json", "lines": "application/x-jsonl"}
 
 
-def _answer(response: Response, record: dict[str, Any], content: Json, body: Json) -> tuple[str | None, str | None]:
+def _content(response: Response | None, held: _Text, record: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
+    """The answer's body as text, and what it is: ``message``, ``json``, ``lines``, ``text``; None when it is not
+    known. What stands in it is taken out of the record."""
+    if response is None:
+        return {"size": 0, "mimeType": ""}, None
+    kind, text = _answer(response, held, record)
+    declared = _first(response.headers, "content-type") or ""
+    if kind is None or text is None:
+        return {"size": _or_unknown(response.decoded_bytes), "mimeType": declared}, None
+    made: dict[str, Any] = {
+        "size": len(text.encode("utf-8", "surrogatepass")),
+        "mimeType": _MIME.get(kind) or declared,
+        "text": text,
+    }
+    streamed = _FROM_EVENTS if kind == "message" and response.events else None
+    if said := " ".join(filter(None, (streamed, held.said()))):
+        made["comment"] = said
+    return made, kind
+
+
+def _answer(response: Response, held: _Text, record: dict[str, Any]) -> tuple[str | None, str | None]:
+    content, body = response.content, response.body
     if content is not None or (body is None and (response.message_id or response.usage_raw is not None)):
-        return "message", dump(_message(response, record.pop("rest", {}), content)).decode()
-    if isinstance(body, list):
+        rest = held.of(response.rest, record.pop("rest", {}))
+        return "message", dump(_message(response, rest, held.of(content, record.pop("content", None)))).decode()
+    body = held.of(body, record.pop("body", None))
+    if _are_lines(body):
         return "lines", "".join(f"{line if type(line) is str else dump(line).decode()}\n" for line in body)
     if type(body) is str:
-        return "text", body.encode("utf-8", "replace").decode()
+        return "text", body
     return ("json", dump(body).decode()) if body is not None else (None, None)
+
+
+def _are_lines(body: Json) -> bool:
+    """Whether a body was lines of JSON: of one that is none, the text was kept."""
+    return type(body) is list and bool(body) and not any(type(line) is str and _may_be_json(line) for line in body)
+
+
+def _may_be_json(text: str) -> bool:
+    try:
+        parse(text.encode("utf-8", "surrogatepass"))
+    except NotJson:
+        return "\n" in text
+    return True
 
 
 def _message(response: Response, rest: Mapping[str, Any], content: Json) -> dict[str, Any]:
@@ -262,7 +305,3 @@ def _first(headers: Mapping[str, Any], name: str) -> str | None:
 
 def _or_unknown(size: int | None) -> int:
     return -1 if size is None else size
-
-
-def _texts(count: int) -> str:
-    return "1 text of it was" if count == 1 else f"{count} texts of it were"

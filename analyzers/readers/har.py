@@ -16,6 +16,7 @@ import orjson
 
 from analyzers.exchange import Exchange, Request, Response
 from analyzers.readers.har_bodies import content, posted
+from analyzers.readers.har_own import own_exchange
 from analyzers.readers.left_out import LeftOut
 from analyzers.readers.members import ArraySplitter, Element
 from analyzers.readers.saved_fields import Address, address, count, headers_of, number, seconds_of, told
@@ -78,6 +79,8 @@ def _exchange_of(source: Source, element: Element, left_out: LeftOut) -> Exchang
     except NotJson as error:
         source.problem(f"{place} is not readable ({error.reason}) and was left out")
         return None
+    if type(entry) is dict and (own := own_exchange(entry, f"{source.place}:{element.number}")) is not None:
+        return own
     asked = entry.get("request") if type(entry) is dict else None
     if type(asked) is not dict or type(asked.get("method")) is not str:
         source.problem(f"{place} has no request with a method and was left out")

@@ -13,11 +13,13 @@ from typing import Any, cast, get_args
 from analyzers.exchange import Exchange, Logged, Request, Response
 from analyzers.exports.har import FORMAT
 from analyzers.readers.captures import read_request, read_response
+from analyzers.wire.fold import fold
 from analyzers.wire.jsontext import Json, NotJson, parse
 from analyzers.wire.record import Ended
 
 _EPOCH = "1970-01-01T00:00:00Z"
 _ENDED = frozenset(get_args(Ended.__value__))
+_NAMED = ("id", "type", "role", "model", "content", "stop_reason", "usage")
 _LOGGED = {field.name for field in fields(Logged)}
 
 
@@ -38,7 +40,8 @@ def _request(entry: dict[str, Json], own: dict[str, Json]) -> Request:
     if untimed:
         record["time"] = _EPOCH
     if "unparsed" not in record:
-        record["body"] = parse(_bytes(entry["request"]["postData"])).value
+        body = parse(_bytes(entry["request"]["postData"])).value
+        record["body"] = body if own["folded"]["request"] else fold(body, -1)
     request = read_request(record)
     return replace(request, time=None) if untimed else request
 
@@ -48,7 +51,8 @@ def _response(entry: dict[str, Json], own: dict[str, Json]) -> Response | None:
         return None
     record = dict(own["response"])
     if (kind := own["answer"]) is not None:
-        record |= _answer(kind, _bytes(entry["response"]["content"]))
+        answer = _answer(kind, _bytes(entry["response"]["content"]))
+        record |= answer if own["folded"]["response"] else fold(answer, -1)
     return read_response(record)
 
 
@@ -56,15 +60,14 @@ def _answer(kind: Json, text: bytes) -> dict[str, Any]:
     """The members of the record that the text of the answer holds. Raises ValueError or KeyError when it does not."""
     if kind == "message":
         message = parse(text).value
-        known = ("id", "type", "role", "model", "content", "stop_reason", "usage")
-        rest = {name: value for name, value in message.items() if name not in known}
+        rest = {name: value for name, value in message.items() if name not in _NAMED}
         return {"rest": rest} | ({"content": message["content"]} if "content" in message else {})
     if kind == "json":
         return {"body": parse(text).value}
     if kind == "lines":
         return {"body": [_line(line) for line in text.split(b"\n")[:-1]]}
     if kind == "text":
-        return {"body": text.decode()}
+        return {"body": text.decode("utf-8", "surrogatepass")}
     raise ValueError(kind)
 
 
@@ -72,11 +75,11 @@ def _line(line: bytes) -> Json:
     try:
         return parse(line).value
     except NotJson:
-        return line.decode()
+        return line.decode("utf-8", "surrogatepass")
 
 
 def _bytes(held: dict[str, Json]) -> bytes:
-    return cast(str, held["text"]).encode()
+    return cast(str, held["text"]).encode("utf-8", "surrogatepass")
 
 
 def _logged(own: dict[str, Json]) -> Logged | None:

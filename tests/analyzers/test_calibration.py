@@ -69,6 +69,13 @@ def test_what_was_hardly_seen_stays_near() -> None:
     assert calibrate(some, force=True).multipliers["kana"] == pytest.approx(1.0, abs=0.01)
 
 
+def test_what_stands_in_a_sample_or_two_is_not_fitted() -> None:
+    some = [*recorded(50), *[sample({"latin": 100.0, "tools": 5000.0}, 9000, thread=9)] * (LEAST - 1)]
+    found = calibrate(some)
+    assert found.multipliers["tools"] == 1.0 and "tools" not in found.fitted
+    assert calibrate([*some, some[-1]]).multipliers["tools"] > 1.0
+
+
 def test_few_samples_have_one_multiplier_for_all_that_was_seen() -> None:
     few = calibrate(recorded(FEW - 1, {"latin": 1.3, "han": 1.3}))
     assert not few.by_kind
@@ -86,8 +93,8 @@ def test_below_the_least_nothing_is_fitted_whatever_is_forced() -> None:
 
 def test_a_tiny_case_by_hand() -> None:
     """Three requests of 1,000 estimated and 1,100 counted tokens: without multipliers each is 1/11 too low. Of two, the
-    share of each is 10/11, so the multiplier is (1/4 + 2 · 10/11) / (1/4 + 2 · 100/121) = 1001/921, and what was held out
-    is told as 1000 · 1001/921 of 1,100: 11/921 too low. Of all three it is (1/4 + 30/11) / (1/4 + 300/121)."""
+    share of each is 10/11, so the multiplier is (1/4 + 2 · 10/11) / (1/4 + 2 · 100/121) = 1001/921, and what was held
+    out is told as 1000 · 1001/921 of 1,100: 11/921 too low. Of all three: (1/4 + 30/11) / (1/4 + 300/121)."""
     found = calibrate([sample({"latin": 1000.0}, 1100)] * 3)
     assert found.before == Errors(pytest.approx(100 / 11), pytest.approx(100 / 11))
     assert found.after == Errors(pytest.approx(1100 / 921), pytest.approx(1100 / 921))
@@ -152,7 +159,8 @@ SAMPLES = st.builds(sample, AMOUNTS, st.integers(50, 10**7), thread=st.integers(
 def test_no_multiplier_is_ever_wild(some: list[Sample], force: bool) -> None:
     found = calibrate(some, force=force)
     assert all(LOWEST <= value <= HIGHEST for value in found.multipliers.values())
-    assert all(found.multipliers[kind] == 1.0 for kind in KINDS if not found.seen.get(kind))
+    assert all(found.multipliers[kind] == 1.0 for kind in KINDS if kind not in found.fitted)
+    assert all(found.seen[kind] for kind in found.fitted)
 
 
 @given(st.lists(SAMPLES, min_size=1, max_size=10))

@@ -12,7 +12,7 @@ from conversations import answer, call, user
 from counted_talks import HAN, PROSE, counted, prompts_of, talk, usage
 
 from analyzers.calibration import Sample, calibrate
-from analyzers.exchange import Exchange
+from analyzers.exchange import Exchange, Logged
 from analyzers.tokens import Weights, weigh
 from analyzers.wire.fold import fold, unfold
 from analyzers.wire.usage import Usage
@@ -196,6 +196,13 @@ def test_a_gateway_whose_cached_tokens_cannot_be_inside_takes_part() -> None:
     (one,) = talk(1, {}, PROSE)
     assert one.request is not None
     assert len(found(replace(one, request=replace(one.request, host="gateway.example")))) == 1
+
+
+def test_a_log_leaves_out_part_of_the_system_prompt_so_only_what_is_added_counts() -> None:
+    logged = [replace(one, logged=Logged(session="s")) for one in talk(3, {}, PROSE, session="s")]
+    read = prompts_of(logged)
+    assert read.excluded == {"client_log": 1}
+    assert [one.whole for one in read.families["v4.8"]] == [False, False]
 
 
 def test_families_are_apart_and_a_count_of_tokens_is_a_whole_request() -> None:

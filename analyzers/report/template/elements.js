@@ -27,7 +27,7 @@ function moment(text) { return text ? text.slice(0, 19).replace("T", " ") : "?";
 /* Columns: [heading, is a number, cell of a row]. */
 function table(caption, columns, rows, options = {}) {
   const head = el("tr", {}, ...columns.map(([name, number]) => el("th", { scope: "col", class: number ? "n" : null }, name)));
-  const body = rows.map((row) => el("tr", { class: options.mark ? options.mark(row) : null },
+  const body = rows.map((row) => el("tr", { class: options.mark ? options.mark(row) : null, "data-n": options.number ? String(row.n) : null },
     ...columns.map(([, number, cell]) => { const told = cell(row); return el("td", { class: number ? "n" : null }, told instanceof Node ? told : String(told)); })));
   const made = el("table", { id: options.id }, el("caption", {}, caption), el("thead", {}, head), el("tbody", {}, ...body));
   return el("div", { class: options.tall ? "scroll tall" : "scroll", tabindex: options.tall ? "0" : null, role: options.tall ? "region" : null, "aria-label": options.tall ? caption : null }, made);

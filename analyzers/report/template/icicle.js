@@ -54,11 +54,12 @@ function icicle(root, unit, detail, path, looked) {
     if (narrow.length) together();
   }
   place(top, 0, 0, WIDE, path);
+  const byRect = new Map(), closer = (one) => looked(one.node.children.length && one !== drawn[0] ? one.way : path.slice(0, -1));
   drawn.forEach((one, index) => {
     const said = saidOf(one.node, unit), has = one.node.children.length > 0;
-    const rect = svg("rect", { class: `leaf ${one.node.cls}`, x: one.x, y: one.depth * ROW, width: one.width, height: ROW - 1, tabindex: index ? "-1" : "0", role: has ? "button" : "img", "aria-label": said,
-      onfocus: () => { detail.textContent = said; }, onmouseenter: () => { detail.textContent = said; }, onclick: () => looked(has && index ? one.way : path.slice(0, -1)) }, svg("title", {}, said));
+    const rect = svg("rect", { class: `leaf ${one.node.cls}`, x: one.x, y: one.depth * ROW, width: one.width, height: ROW - 1, tabindex: index ? "-1" : "0", role: has ? "button" : "img", "aria-label": said });
     one.rect = rect;
+    byRect.set(rect, one);
     out.append(rect);
     const fits = Math.floor((one.width - 8) / PER_CHARACTER), name = one.node.name;
     if (fits >= 4) {
@@ -67,20 +68,21 @@ function icicle(root, unit, detail, path, looked) {
       if (!one.node.narrow && count(one.node.figure).length <= fits) out.append(svg("text", { class: cls, x: one.x + 4, y: one.depth * ROW + 34 }, (one.node.atLeast ? "≥" : "") + count(one.node.figure)));
     }
   });
-  out.addEventListener("keydown", (event) => moved(event, drawn, path, looked));
-  return out;
+  const around = el("div", {}, out);  // an svg that listens for focus would be a stop of its own
+  for (const kind of ["focusin", "pointerover"]) around.addEventListener(kind, (event) => { if (byRect.has(event.target)) detail.textContent = event.target.getAttribute("aria-label"); });
+  around.addEventListener("click", (event) => { if (byRect.has(event.target)) closer(byRect.get(event.target)); });
+  around.addEventListener("keydown", (event) => { if (byRect.has(event.target)) moved(event, byRect.get(event.target), drawn, closer, () => looked(path.slice(0, -1))); });
+  return around;
 }
 
-function moved(event, drawn, path, looked) {
-  const at = drawn.findIndex((one) => one.rect === event.target), here = drawn[at];
-  if (!here) return;
+function moved(event, here, drawn, closer, back) {
   const inRow = drawn.filter((one) => one.depth === here.depth).sort((a, b) => a.x - b.x), along = inRow.indexOf(here);
   const overlaps = (one) => one.x < here.x + here.width && one.x + one.width > here.x;
   const to = { ArrowLeft: inRow[along - 1], ArrowRight: inRow[along + 1], Home: inRow[0], End: inRow[inRow.length - 1],
     ArrowUp: drawn.find((one) => one.depth === here.depth - 1 && overlaps(one)), ArrowDown: drawn.find((one) => one.depth === here.depth + 1 && overlaps(one)) }[event.key];
   if (to) { here.rect.setAttribute("tabindex", "-1"); to.rect.setAttribute("tabindex", "0"); to.rect.focus(); }
-  else if (event.key === "Enter" || event.key === " ") looked(here.node.children.length && at ? here.way : path.slice(0, -1));
-  else if (event.key === "Escape") looked(path.slice(0, -1));
+  else if (event.key === "Enter" || event.key === " ") closer(here);
+  else if (event.key === "Escape") back();
   else if (!event.key.startsWith("Arrow")) return;
   event.preventDefault();
 }

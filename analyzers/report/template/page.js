@@ -3,7 +3,6 @@
 let told = JSON.parse(document.getElementById("document").textContent);
 const at = (id) => document.getElementById(id);
 const state = { thread: 0, place: 0, unit: "chars", path: [] };
-const fillers = new Set();
 let byNumber = {};
 
 function indexed() {
@@ -29,12 +28,12 @@ function show(section, ...nodes) {
 
 function note(text, cls = "soft") { return el("p", { class: cls }, text); }
 
-/* Figures beside a chart, filled when opened; those of a section are forgotten when it is drawn again. */
+/* Figures beside a chart, filled when opened; what was open stays open when the section is drawn again. */
 function figures(section, summary, made) {
   const opened = at(section).dataset.opened === summary;
   const node = beside(summary, made);
   node.addEventListener("toggle", () => { if (node.open) at(section).dataset.opened = summary; else if (at(section).dataset.opened === summary) delete at(section).dataset.opened; });
-  fillers.add(node);
+  node.addEventListener("toggle", () => lookAt(chosenNumber()));
   if (opened) node.open = true;
   return node;
 }
@@ -67,7 +66,7 @@ function drawRequest() {
 
 function fieldTable(request) {
   return table("Fields, largest first", [["field", false, (row) => row.name || "(body)"], ["characters", true, (row) => count(row.chars)], ["share", true, (row) => percent(row.share)],
-    ["structure", true, (row) => count(row.structure)], ["unexplained", true, (row) => count(row.unexplained)], ["est. tokens", true, (row) => (row.at_least && row.tokens !== null ? "≥" : "") + count(row.tokens)]],
+    ["structure", true, (row) => count(row.structure)], ["unexplained", true, (row) => count(row.unexplained)], ["tokens, est.", true, (row) => (row.at_least && row.tokens !== null ? "≥" : "") + count(row.tokens)]],
   [...request.fields].sort((a, b) => b.chars - a.chars), { id: "fields" });
 }
 
@@ -86,7 +85,12 @@ function blockTable(request) {
 
 /* Growth, cache, cost of the thread */
 
-function current(row) { return row.n === chosenNumber() ? "now" : null; }
+/* The request that is looked at, in the charts and tables of its thread: these are drawn once for the thread. */
+function lookAt(n) {
+  for (const node of document.querySelectorAll("figure")) if (node.look) node.look(n);
+  for (const row of document.querySelectorAll("tr.now")) row.classList.remove("now");
+  for (const row of document.querySelectorAll(`tr[data-n="${n}"]`)) row.classList.add("now");
+}
 
 function pick(n) { const place = chosenThread().requests.indexOf(n); if (place >= 0) goTo(place); }
 
@@ -94,11 +98,11 @@ function drawGrowth() {
   const rows = chosenThread().requests.map((n) => byNumber.growth.get(n)).filter(Boolean);
   if (!rows.length) return show("growth", note("This thread has one turn, or none that can be compared."));
   const words = { server: "", refusal: " (named by a refusal)", characters: " (estimated from characters)", estimator: " (estimated)" };
-  const chart = bars(chosenNumber(), { label: `Tokens sent by each of ${rows.length} turns as bars, and all together as a line: ${count(rows[rows.length - 1].sent_tokens)}. The table below has the figures.`, pick, line: rows.map((row) => row.sent_tokens),
+  const chart = bars({ label: `Tokens sent by each of ${rows.length} turns as bars, and all together as a line: ${count(rows[rows.length - 1].sent_tokens)}. The table below has the figures.`, pick, line: rows.map((row) => row.sent_tokens),
     rows: rows.map((row) => ({ n: row.n, parts: [["c-bar", row.total_input_tokens]], told: `#${row.n}: ${count(row.total_input_tokens)} tokens${words[row.counted_by] || ""}, ${count(row.sent_tokens)} so far` })) });
-  show("growth", el("figure", {}, chart), legend([["c-bar", "tokens sent by the turn (left scale)"], ["c-key", "sent so far (right scale)"]]),
+  show("growth", chart, legend([["c-bar", "tokens sent by the turn (left scale)"], ["c-key", "sent so far (right scale)"]]),
     figures("growth", "Figures of each turn", () => table("Growth by turn", [["turn", true, (row) => count(row.turn)], ["request", true, (row) => `#${row.n}`], ["step", false, (row) => row.step], ["sent", true, (row) => count(row.total_input_tokens) + (words[row.counted_by] || "")],
-      ["added", true, (row) => count(row.added_tokens)], ["sent so far", true, (row) => (row.at_least ? "≥" : row.exact ? "" : "~") + count(row.sent_tokens)], ["output", true, (row) => count(row.output_tokens)], ["typed characters", true, (row) => count(row.typed_chars)], ["characters sent", true, (row) => count(row.sent_chars)]], rows, { id: "turns", tall: true, mark: current })));
+      ["added", true, (row) => count(row.added_tokens)], ["sent so far", true, (row) => (row.at_least ? "≥" : row.exact ? "" : "~") + count(row.sent_tokens)], ["output", true, (row) => count(row.output_tokens)], ["typed characters", true, (row) => count(row.typed_chars)], ["characters sent", true, (row) => count(row.sent_chars)]], rows, { id: "turns", tall: true, number: true })));
 }
 
 function drawCache() {
@@ -109,16 +113,16 @@ function drawCache() {
   const all = note(`All sessions: ${count(sum.cache_read_input_tokens)} of ${count(sum.total_input_tokens)} input tokens were read from the cache (${percent(sum.hit_rate)}); breaks: ${count(sum.broken)}; tokens written again: ${count(sum.written_again)}, sent again: ${count(sum.sent_again)}.`);
   if (!rows.length) return show("cache", all, note("No request of this choice belongs to a chain."));
   const broken = rows.filter((row) => row.broken);
-  const chart = bars(chosenNumber(), { label: `Input tokens of each of ${rows.length} requests: read from the cache, written to it, and neither. Breaks of the chain: ${broken.length}. The table below has the figures.`, pick,
+  const chart = bars({ label: `Input tokens of each of ${rows.length} requests: read from the cache, written to it, and neither. Breaks of the chain: ${broken.length}. The table below has the figures.`, pick,
     rows: rows.map((row) => ({ n: row.n, mark: row.broken ? `#${row.n}: ${causeOf(row)}` : null, parts: [["c-read", row.cache_read_input_tokens], ["c-write", row.cache_creation_input_tokens], ["c-fresh", row.input_tokens]],
       told: `#${row.n}: read ${count(row.cache_read_input_tokens)}, written ${count(row.cache_creation_input_tokens)}, uncached ${count(row.input_tokens)}${row.broken ? `; break: ${causeOf(row)}` : ""}` })) });
-  show("cache", all, el("figure", {}, chart), legend([["c-read", "read from the cache"], ["c-write", "written to the cache"], ["c-fresh", "neither"], ["mark", "break of the chain"]]),
+  show("cache", all, chart, legend([["c-read", "read from the cache"], ["c-write", "written to the cache"], ["c-fresh", "neither"], ["mark", "break of the chain"]]),
     broken.length ? table("Breaks of this thread", [["request", true, (row) => `#${row.n}`], ["after", true, (row) => `#${row.follows}`], ["cause", false, causeOf], ["first difference", false, placeOf], ["should have read", true, (row) => count(row.expected_read)],
       ["written again", true, (row) => count(row.written_again)], ["sent again", true, (row) => count(row.sent_again)], ["USD more", true, (row) => usd(row.surcharge_usd)], ["the server says", false, (row) => row.server ? row.server.cache_miss_reason : ""]], broken, { id: "breaks" }) : note("No break in this thread."),
     yields.length ? table(`What each breakpoint of ${name} wrote, and what reading it saved`, [["breakpoint", false, (row) => row.place], ["requests", true, (row) => count(row.requests)], ["written", true, (row) => count(row.cache_creation_input_tokens)], ["read again", true, (row) => count(row.cache_read_input_tokens)],
       ["saved USD", true, (row) => usd(row.saved_usd)], ["paid USD", true, (row) => usd(row.paid_usd)], ["net USD", true, (row) => usd(row.net_usd)]], yields, { id: "breakpoints" }) : null,
     figures("cache", "Figures of each request", () => table("Cache by request", [["request", true, (row) => `#${row.n}`], ["uncached", true, (row) => count(row.input_tokens)], ["written", true, (row) => count(row.cache_creation_input_tokens)], ["of it 1 h", true, (row) => count(row.ephemeral_1h_input_tokens)], ["read", true, (row) => count(row.cache_read_input_tokens)],
-      ["output", true, (row) => count(row.output_tokens)], ["read what was left?", false, (row) => row.follows === null ? "" : row.holds === null ? "?" : row.holds ? "yes" : "no"], ["cause", false, (row) => row.cause ? causeOf(row) : ""]], rows, { id: "chain", tall: true, mark: current })));
+      ["output", true, (row) => count(row.output_tokens)], ["read what was left?", false, (row) => row.follows === null ? "" : row.holds === null ? "?" : row.holds ? "yes" : "no"], ["cause", false, (row) => row.cause ? causeOf(row) : ""]], rows, { id: "chain", tall: true, number: true })));
 }
 
 function causeOf(row) { return row.cause_words || row.cause || "unknown"; }
@@ -136,14 +140,14 @@ const COSTS = [["calls", true, (row) => count(row.calls)], ["input", true, (row)
 
 function drawCost() {
   const cost = told.cost, rows = chosenThread().requests.map((n) => byNumber.cost.get(n)).filter(Boolean);
-  const chart = rows.some((row) => row.usd !== null) ? bars(chosenNumber(), { label: `Cost in USD of each of ${rows.length} requests of this thread. The table below has the figures.`, pick, tall: 150, format: (value) => value.toFixed(value < .1 ? 3 : 2),
+  const chart = rows.some((row) => row.usd !== null) ? bars({ label: `Cost in USD of each of ${rows.length} requests of this thread. The table below has the figures.`, pick, tall: 150, format: (value) => value.toFixed(value < .1 ? 3 : 2),
     rows: rows.map((row) => ({ n: row.n, parts: [["c-bar", row.usd]], told: `#${row.n}: ${usd(row.usd)} USD` })) }) : null;
   show("cost", el("p", { id: "spent" }, `${cost.totals.at_least ? "at least " : ""}${usd(cost.totals.usd)} USD for ${count(cost.totals.calls)} calls; ${cost.prices.own ? "your own prices, then " : ""}list prices of ${cost.prices.list} ${cost.prices.version}`),
     ...cost.unpriced.map((one) => note(`no price: ${count(one.calls)} calls of ${one.model || "no model"} (${one.reason})`, "bad")),
     table("By model", [["model", false, (row) => row.model || "?"], ...COSTS], cost.models, { id: "models" }), table("By session", [["session", false, (row) => row.session || "?"], ...COSTS], cost.sessions, { id: "cost-sessions" }),
-    chart ? el("figure", {}, el("h3", {}, "By request of this thread"), chart) : null,
+    chart ? el("h3", {}, "By request of this thread") : null, chart,
     rows.length ? figures("cost", "Figures of each request", () => table("Cost by request", [["request", true, (row) => `#${row.n}`], ["model", false, (row) => row.model || "?"], ["input", true, (row) => part(row, "input")], ["write 5 m", true, (row) => part(row, "write_5m")], ["write 1 h", true, (row) => part(row, "write_1h")], ["cache read", true, (row) => part(row, "read")], ["output", true, (row) => part(row, "output")],
-      ["USD", true, (row) => usd(row.usd)], ["", false, (row) => row.unpriced || (row.rules || []).join("; ")]], rows, { id: "costs", tall: true, mark: current })) : null);
+      ["USD", true, (row) => usd(row.usd)], ["", false, (row) => row.unpriced || (row.rules || []).join("; ")]], rows, { id: "costs", tall: true, number: true })) : null);
 }
 
 function part(row, name) { return row.parts ? usd(row.parts[name]) : "?"; }
@@ -163,8 +167,10 @@ function drawPersonal() {
   const found = told.personal;
   if (!found) return show("personal", note("Not looked for."));
   const left = found.not_looked_into;
-  show("personal", found.places.length ? table("What was found, and where; never the values", [["kind", false, (row) => row.kind], ["place", false, (row) => row.where], ["values", true, (row) => row.folded_values ? `${count(row.values)} + ${count(row.folded_values)} folded` : count(row.values)], ["characters", true, (row) => count(row.chars)],
-    ["requests", true, (row) => count(row.requests)], ["first in", true, (row) => `#${row.first_request}`]], found.places, { id: "places", tall: found.places.length > 15 }) : note("Nothing of what is looked for was found in what was kept."),
+  const few = 30, columns = [["kind", false, (row) => row.kind], ["place", false, (row) => row.where], ["values", true, (row) => row.folded_values ? `${count(row.values)} + ${count(row.folded_values)} folded` : count(row.values)], ["characters", true, (row) => count(row.chars)],
+    ["requests", true, (row) => count(row.requests)], ["first in", true, (row) => `#${row.first_request}`]];
+  show("personal", found.places.length ? table("What was found, and where; never the values", columns, found.places.slice(0, few), { id: "places" }) : note("Nothing of what is looked for was found in what was kept."),
+  found.places.length > few ? figures("personal", `All ${count(found.places.length)} places`, () => table("All places", columns, found.places, { id: "all-places", tall: true })) : null,
   found.more_places ? note(`${count(found.more_places)} more places: weighbridge privacy --all shows each`) : null,
   found.not_known.strings ? note(`not known: ${count(found.not_known.strings)} folded strings (${count(found.not_known.chars)} characters) were not looked through when they were recorded, and that is no sign that they were clean`) : null,
   left.undecoded || left.too_deep || left.over_limit ? note(`not looked into: ${count(left.undecoded)} encoded stretches that are no text (${count(left.undecoded_chars)} characters); texts too deep inside others: ${count(left.too_deep)}, over the limit: ${count(left.over_limit)}`) : null,
@@ -193,15 +199,15 @@ function goTo(place) {
   at("slider").setAttribute("aria-valuetext", chosenNumber() === undefined ? "none" : `request #${chosenNumber()}, ${state.place + 1} of ${last + 1}`);
   at("before").disabled = state.place === 0;
   at("after").disabled = state.place === last;
-  fillers.clear();
-  drawRequest(); drawGrowth(); drawCache(); drawCost();
+  drawRequest();
+  lookAt(chosenNumber());
 }
 
 function choose(thread, place) {
   state.thread = Math.min(Math.max(thread, 0), Math.max(told.threads.length - 1, 0));
   at("thread").value = String(state.thread);
+  drawGrowth(); drawCache(); drawCost(); drawTools();
   goTo(place);
-  drawTools();
 }
 
 function threadOptions() {
@@ -228,7 +234,7 @@ function begin() {
   at("after").addEventListener("click", () => goTo(state.place + 1));
   at("unit").addEventListener("change", (event) => { state.unit = event.target.value; drawRequest(); });
   let closed = [];
-  addEventListener("beforeprint", () => { closed = [...fillers].filter((node) => !node.open); for (const node of closed) { node.open = true; node.fill(); } });
+  addEventListener("beforeprint", () => { closed = [...document.querySelectorAll("details:not([open])")]; for (const node of closed) { node.open = true; node.fill(); } });
   addEventListener("afterprint", () => { for (const node of closed) node.open = false; });
   if (document.documentElement.dataset.live === "true") follow();
 }

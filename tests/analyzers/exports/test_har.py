@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 from capture_files import USAGE, body, end, request, response, start
 from every_kind import KINDS, file_of
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from json_values import keys, texts, values
 from recorded_session import NEWER, unpacked
-from saved_http import ASKED, BODY, SSE, TEXT, WHOLE, codes, counters, entry as chrome, har, read
+from saved_http import ASKED, BODY, SSE, TEXT, WHOLE, codes, counters, har, read
+from saved_http import entry as chrome
 
 from analyzers.exchange import Exchange, Request
 from analyzers.exports.har import entry, entry_text, folded_texts, head, tail
@@ -117,30 +118,32 @@ def valid_entry(made: dict[str, Any]) -> None:
     valid("timings", made["timings"])
 
 
-def every_exchange(folder: Path) -> list[Exchange]:
+@pytest.fixture(scope="module")
+def every_exchange(tmp_path_factory: pytest.TempPathFactory) -> list[Exchange]:
     """Of every kind of file, of the example, and of a recorded session of Claude Code."""
+    folder = tmp_path_factory.mktemp("files")
     files = [str(file_of(kind, folder / kind)) for kind in KINDS]
     recorded = unpacked(NEWER, folder / "session")
-    return list(Sources([*files, str(EXAMPLE), str(recorded.captures), str(recorded.logs)]).exchanges([]))
+    found = Sources([*files, str(EXAMPLE), str(recorded.captures), str(recorded.logs)]).exchanges([])
+    return [exchange for exchange in found if exchange.request is not None]
 
 
-def test_everything_that_can_be_read_becomes_a_valid_har(tmp_path: Path) -> None:
-    found = [exchange for exchange in every_exchange(tmp_path) if exchange.request is not None]
-    assert len(found) > 20
-    written = json.loads(document(found))
+def test_everything_that_can_be_read_becomes_a_valid_har(every_exchange: list[Exchange]) -> None:
+    assert len(every_exchange) > 50
+    written = json.loads(document(every_exchange))
     valid("log", written["log"])
     valid("creator", written["log"]["creator"])
     for made in written["log"]["entries"]:
         valid_entry(made)
 
 
-def test_everything_that_can_be_read_comes_back_as_the_record_it_was(tmp_path: Path) -> None:
-    for exchange in every_exchange(tmp_path):
-        if exchange.request is not None:
-            assert again(exchange) == exchange
+def test_everything_that_can_be_read_comes_back_as_the_record_it_was(every_exchange: list[Exchange]) -> None:
+    for exchange in every_exchange:
+        assert again(exchange) == exchange
 
 
 @pytest.mark.parametrize("fold_over", [-1, 40, 0])
+@settings(max_examples=40)
 @given(st.dictionaries(keys, values, max_size=4), st.lists(values, max_size=3), texts)
 def test_any_exchange_comes_back(fold_over: int, sent: dict[str, Any], content: list[Any], text: str) -> None:
     said = {"usage": USAGE | {"odd": [text]}, "rest": {"stop_details": text}, "headers": {"request-id": text[:9]}}
@@ -213,16 +216,15 @@ def test_a_text_that_was_changed_since_does_not_close() -> None:
 def test_other_readers_find_the_same_figures(tmp_path: Path) -> None:
     """But for what was folded, how bodies were written, and how an answer broke off."""
     names = [str(file_of(kind, tmp_path / kind)) for kind in ("capture", "flows", "har", "pairs")]
+    bytes_on_the_wire = dict.fromkeys(("wire_bytes", "unexplained", "closes"))
     for exchange in Sources(names).exchanges([]):
-        [read_again] = by_others(exchange)
-        before, after = (summarise(each, 1).as_json() for each in (exchange, read_again))
-        known = before["wire_bytes"] is not None
-        assert after | ({} if known else {"wire_bytes": None, "unexplained": None, "closes": before["closes"]}) == (
-            before | ({} if known else {"wire_bytes": None, "unexplained": None})
-        )
-        assert counters(read_again) == counters(exchange)
+        [found] = by_others(exchange)
+        assert summarise(found, 1).as_json() | bytes_on_the_wire == summarise(exchange, 1).as_json() | bytes_on_the_wire
+        assert counters(found) == counters(exchange)
+    assert by_others(one())[0].request == replace(one().request, fingerprint=by_others(one())[0].request.fingerprint)
 
 
+@settings(max_examples=40)
 @given(st.dictionaries(texts, values, max_size=4), texts, st.booleans())
 def test_other_readers_find_the_same_body(sent: dict[str, Any], text: str, spaced: bool) -> None:
     raw = json.dumps(sent | {"model": text}, indent=1 if spaced else None, ensure_ascii=spaced).encode(errors="replace")
@@ -331,7 +333,7 @@ def test_escapes_change_no_value(value: Any) -> None:
 
 
 def test_depth_is_no_matter() -> None:
-    exchange = one(b'{"messages":' + b"[" * 50_000 + b"]" * 50_000 + b"}")
+    exchange = one(b'{"messages":' + b"[" * 5_000 + b"]" * 5_000 + b"}")
     found = again(exchange)
     assert found is not None
     assert found.request is not None
