@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import typer
 
-from analyzers import commands_tokens, tables
+from analyzers import tables
 from analyzers import prune as pruning
 from analyzers.exchange import Problem
 from analyzers.failure import Failure, safe
@@ -51,9 +51,6 @@ def follow(given: Sequence[str], unit: str, as_json: bool) -> None:
 
 def show(given: Given, n: int, unit: str, as_json: bool, every: bool, check: bool) -> None:
     """One exchange taken apart."""
-    if unit == "tokens":
-        commands_tokens.show(given, n, as_json, None if every else MOST_ROWS)
-        return
     measured = _unit(unit)
     problems: list[Problem] = []
     sources = opened(given)
