@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import typer
 
-from analyzers import tables
 from analyzers import prune as pruning
+from analyzers import tables
 from analyzers.exchange import Problem
 from analyzers.failure import Failure, safe
 from analyzers.follow import follow_folders
