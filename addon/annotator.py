@@ -48,6 +48,8 @@ class Annotator:
         self._waiting: dict[str, int] = {}
         self._waiting_chars = 0
         self._skipped = 0
+        self._unwritten: dict[int, bytes] = {}
+        """Lines for which there was no file."""
         self._file: CaptureFile | None = None
         self._todo: queue.SimpleQueue[tuple[str, str] | None] = queue.SimpleQueue()
         self._done: deque[tuple[str, bytes | None]] = deque()
@@ -102,7 +104,12 @@ class Annotator:
         file = self._journal.current
         if file is not self._file:
             fresh = list(self._lines.values())
-        self._file = self._journal.notes([self._rewrite(line) for line in fresh]) if fresh else file
+        if fresh or self._unwritten:
+            lines = fresh if file is not self._file else [*self._unwritten.values(), *fresh]
+            self._file = self._journal.notes([self._rewrite(line) for line in lines])
+            self._unwritten = {} if self._file is not None else dict(zip(map(hash, lines), lines, strict=True))
+        else:
+            self._file = file
         if self._problem:
             self._warn(self._problem)
             self._problem = ""
@@ -118,7 +125,7 @@ class Annotator:
             self._thread = None
             self._todo = queue.SimpleQueue()
         self.flush()
-        left = self._skipped + len(self._waiting)
+        left = self._skipped + len(self._waiting) + len(self._unwritten)
         if left:
             self._warn(f"{left:,} folded texts were not described: their tokens and personal data are unknown.")
         self._skipped, self._waiting_chars = 0, 0

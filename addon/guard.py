@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from mitmproxy import http
 
-from analyzers.budget import Budget, Excess, Limits, excess
+from analyzers.budget import Budget, Excess, Expected, Limits, excess
 from analyzers.exchange import Exchange, Request
 from analyzers.exchange_calls import calls_of
 from analyzers.identity import header_session, metadata_session
@@ -37,6 +37,8 @@ class Guard:
         self._budget: Budget | None = None
         self._warned: dict[tuple[str, str], None] = {}
         self._failures = 0
+        self._broken = False
+        """What judges could not be loaded."""
         self.use(limits)
 
     @property
@@ -53,17 +55,27 @@ class Guard:
             self._budget = self._budget or Budget(_counting())
             if limits.usd is not None and self._budget.book is None:
                 self._budget.book = _price_book()
+            self._broken = False
         except Exception as error:  # what counts tokens or prices cannot be loaded
+            self._broken = True
             self._fails(error)
 
-    def ask(self, flow: http.HTTPFlow, id: str, route: Route, *, seen_before: bool = False) -> list[Note]:
-        """Judges a request, and answers it where that is to be blocked. What to record about it. ``seen_before``: its
-        body has gone upstream already. Raises nothing."""
-        if route not in GUARDED or self._budget is None:
+    def ask(self, flow: http.HTTPFlow, id: str, route: Route, *, streamed: bytes | None = None) -> list[Note]:
+        """Judges a request, and answers it where that is to be blocked. What to record about it. ``streamed``: its
+        body, which has gone upstream already. Raises nothing."""
+        if route not in GUARDED:
             return []
+        if self._broken or self._budget is None:
+            return [Note("guard_failed", "the guard could not judge this request: see the log")]
         try:
-            found = self._judged(flow, id)
-            return self._act(flow, *found, seen_before) if found is not None else []
+            raw = streamed if streamed is not None else flow.request.raw_content
+            expected = self._expected(flow, id, raw)
+            if expected is None:
+                return [Note("guard_failed", "the guard could not read this request, so it was not judged")]
+            found = excess(expected, self._limits)
+            if found is not None:
+                return self._act(flow, expected.session, found, streamed is not None)
+            return self._unpriced(expected)
         except Exception as error:  # traffic goes on
             self._fails(error)
             return [Note("guard_failed", f"the guard could not judge this request: {type(error).__name__}")]
@@ -74,24 +86,32 @@ class Guard:
         if self._budget is None:
             return
         try:
-            self._budget.ended(id, _calls(request, record) if record.get("usage") is not None else ())
+            calls = _calls(request, record) if record.get("usage") is not None else ()
+            unknown = not calls and record.get("ended") in ("client_gone", "upstream_cut", "proxy_stopped")
+            self._budget.ended(id, calls, perhaps_spent=unknown)
         except Exception as error:  # its share is gone from what is under way; its cost is not known
             self._budget.ended(id)
             self._fails(error)
 
-    def _judged(self, flow: http.HTTPFlow, id: str) -> tuple[str, Excess] | None:
-        """The session, and the limit that a request would break; None when it keeps them all."""
-        body = _body(flow)
+    def _expected(self, flow: http.HTTPFlow, id: str, raw: bytes | None) -> Expected | None:
+        """What is expected of a request; None when it is none that can be read."""
+        body = _body(flow, raw)
         if self._budget is None or type(body) is not dict:
-            return None  # the API will refuse it
+            return None
         fields: tuple[tuple[bytes, bytes], ...] = flow.request.headers.fields
         headers = {name.decode("latin-1").lower(): value.decode("utf-8", "replace") for name, value in fields}
         named = body.get("model")
         model = named if type(named) is str else requested_model(flow.request.path)
         session = header_session(headers) or metadata_session(Request(body))
-        expected = self._budget.expect(id, body, model, session)
-        broken = excess(expected, self._limits)
-        return None if broken is None else (expected.session, broken)
+        return self._budget.expect(id, body, model, session)
+
+    def _unpriced(self, expected: Expected) -> list[Note]:
+        """That a limit of money cannot be held where there is no price."""
+        if self._limits.usd is None or expected.usd is not None:
+            return []
+        text = "this model has no price, so its session's money is not judged (see cost --prices)"
+        self._tell(expected.session, "no price", text)
+        return [Note("guard_failed", text)]
 
     def _act(self, flow: http.HTTPFlow, session: str, broken: Excess, seen_before: bool) -> list[Note]:
         if self._limits.mode == "block" and not seen_before:
@@ -144,8 +164,7 @@ def _price_book() -> Any:
     return PriceBook(PriceList(), own)
 
 
-def _body(flow: http.HTTPFlow) -> Json:
-    raw = flow.request.raw_content
+def _body(flow: http.HTTPFlow, raw: bytes | None) -> Json:
     if raw is None:
         return None
     encoding = flow.request.headers.get("content-encoding")

@@ -69,8 +69,6 @@ class Exchange:
     reader: AnswerReader | None = None
     """None until the head of the answer came."""
     tap: ResponseTap | None = None
-    streamed: bool = False
-    """The request's body went upstream as it came, so it is too late to stop it."""
     notes: list[Note] = field(default_factory=list)
     """For the response line."""
     answered: bool = False
@@ -163,7 +161,6 @@ class InFlight:
             fold_over=self.settings.fold_over,
             file=self.journal.request(self._line(dump(record))),
             summary={name: record.get(name) for name in _SUMMARY},
-            streamed=tap is not None,
         )
         if flow.response is not None:
             exchange.notes.append(_LOCAL)
@@ -178,7 +175,8 @@ class InFlight:
         """Let the guard judge a request that was accepted, before it is forwarded. It may answer it."""
         exchange = self._exchanges.get(flow.id)
         if exchange is not None and self.guard.is_on and flow.response is None:
-            exchange.notes += self.guard.ask(flow, exchange.id, exchange.route, seen_before=exchange.streamed)
+            tap = flow.request.stream if isinstance(flow.request.stream, RequestTap) else None
+            exchange.notes += self.guard.ask(flow, exchange.id, exchange.route, streamed=tap.body if tap else None)
 
     def answer_begins(self, flow: http.HTTPFlow, *, stream: bool) -> None:
         """The head of the answer is there. With ``stream``, its body goes on as it comes, looked at in passing."""

@@ -211,9 +211,9 @@ class Journal:
         return self._current
 
     def notes(self, lines: Sequence[bytes]) -> CaptureFile | None:
-        """Write note lines into the file now being written, which is returned; None when there is none. They begin no
-        file and are no record: without one, something is unknown."""
-        file = self._usable(self._current)
+        """Write note lines into the file now being written, or one that waits for answers, which is returned; None when
+        there is none. They begin no file and are no record: without one, something is unknown."""
+        file = self._usable(self._current) or next(filter(None, map(self._usable, list(self._closing))), None)
         if file is None:
             return None
         try:

@@ -142,7 +142,7 @@ def misspelt(names: Iterable[str]) -> str | None:
     known = [option.name for option in OPTIONS]
     for name in names:
         near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.75)
-        if near or name.startswith(PREFIXES[0]):
+        if near or name.startswith(PREFIXES):
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}."
             return f"There is no option {name}: {hint}"
     return None

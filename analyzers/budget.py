@@ -116,14 +116,18 @@ class Budget:
         self._asked[id] = _Asked(name, prefixes[-1])
         return Expected(name, known + tokens, known, at_least, usd, spent, state.complete)
 
-    def ended(self, id: str, calls: tuple[Call, ...] = ()) -> None:
-        """A request is over, however it ended. ``calls``: what its answer tells; none when it was not sent."""
+    def ended(self, id: str, calls: tuple[Call, ...] = (), *, perhaps_spent: bool = False) -> None:
+        """A request is over, however it ended. ``calls``: what its answer tells; none when it was not sent.
+        ``perhaps_spent``: it was, and nobody told what it cost: then the estimate of its input stays in the sum."""
         asked = self._asked.pop(id, None)
         if asked is None:
             return
         state = self._sessions.get(asked.session)
         if state is not None:
-            del state.under_way[id]
+            expected = state.under_way.pop(id)
+            if perhaps_spent and self.book is not None:
+                state.spent += expected
+                state.complete = False
         for call in calls:
             total = call.spent.total_input
             if total:

@@ -176,7 +176,7 @@ def _thread(
     stretches = _stretches(turns)
     fitted = next((one for one in reversed(stretches) if len(one) >= _ENOUGH), stretches[-1] if stretches else [])
     since = fitted[0].turn if fitted else 1
-    points = _points(fitted, since)
+    points = _points([turn for turn in fitted if not turn.unbilled], since)
     going = slope(points)
     given = Limit(wanted.limit, "given") if wanted.limit is not None else None
     return ThreadGrowth(
@@ -349,8 +349,9 @@ def _budget(turns: Sequence[TurnGrowth], budget: Decimal) -> Forecast | None:
         points.append((turn.turn, float(turn.usd)))
         if used >= budget:
             return Forecast(float(budget), "given", turn.turn, True, slope(points))
-    per_turn = slope(points)
-    return Forecast(float(budget), "given", spent(_typical(points), per_turn, float(budget - used)), False, per_turn)
+    warm = points[1:] if len(points) > 2 else points  # the first turn writes the whole cache, and would bend the line
+    per_turn = slope(warm)
+    return Forecast(float(budget), "given", spent(_typical(warm), per_turn, float(budget - used)), False, per_turn)
 
 
 def _typical(points: Sequence[Point]) -> Point:

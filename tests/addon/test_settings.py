@@ -120,6 +120,6 @@ def test_a_name_like_none_of_ours_but_with_our_prefix_gets_the_list() -> None:
     assert all(option.name in sentence for option in OPTIONS)
 
 
-@pytest.mark.parametrize("name", ["guard_budget", "pcap_dir", "screenshot_dir", "compress"])
+@pytest.mark.parametrize("name", ["guardrail", "pcap_dir", "screenshot_dir", "compress"])
 def test_the_options_of_others_are_theirs(name: str) -> None:
     assert misspelt([name]) is None

@@ -169,3 +169,11 @@ def test_the_limit_of_a_session_counts_what_this_request_would_cost() -> None:
     found = excess(Expected("s", 1, 0, False, Decimal("0.2001"), Decimal("0.8"), complete=False), limits)
     assert found is not None and found.option == "guard_max_usd_per_session"
     assert "has spent at least 0.8000 USD" in found.text and "about 0.2001 USD (an estimate)" in found.text
+
+
+def test_what_was_sent_and_never_answered_may_have_been_spent() -> None:
+    subject_ = budget(money=True)
+    subject_.expect("1", asking(user("x" * 9_000)), MODEL, "s")
+    subject_.ended("1", perhaps_spent=True)
+    found = subject_.expect("2", asking(user("q")), MODEL, "s")
+    assert (found.spent, found.complete) == (Decimal("0.04"), False)

@@ -130,9 +130,32 @@ def test_counting_tokens_is_never_refused(start: Callable[..., Proxy]) -> None:
         ("guard_max_usd_per_session=-1", "must be an amount in US dollars"),
         ("guard_mode=stop", "must be warn or block"),
         ("guard_max_tokens=5", "did you mean guard_max_input_tokens?"),
+        ("guard_limit=5", "There is no option guard_limit"),
     ],
 )
 def test_a_wrong_option_stops_the_start_with_one_sentence(start: Callable[..., Proxy], option: str, told: str) -> None:
     proxy = start("http://127.0.0.1:9", [option])
     assert proxy.process.wait(30) != 0
     assert told in proxy.log()
+
+
+def test_a_request_that_is_streamed_upstream_is_judged_too_late_and_that_is_said(start: Callable[..., Proxy]) -> None:
+    with running(StubApi(keep=10)) as stub:
+        options = ["guard_max_input_tokens=1000", "guard_mode=block", "stream_large_bodies=1k"]
+        proxy = start(stub.url, options).up()
+        assert ask(Anthropic(base_url=proxy.url, api_key="made-up"), LONG, stream=False).content
+        (line,) = responses(proxy, 1)
+    (note,) = [note for note in line["notes"] if note["code"].startswith("guard")]
+    assert note["code"] == "guard_warned" and note["detail"].endswith("(stream_large_bodies).")
+
+
+def test_money_cannot_be_held_where_there_is_no_price_and_that_is_said(start: Callable[..., Proxy]) -> None:
+    with running(StubApi(keep=10)) as stub:
+        proxy = start(stub.url, ["guard_max_usd_per_session=0.01", "guard_mode=block"]).up()
+        client = Anthropic(base_url=proxy.url, api_key="made-up")
+        for _ in range(2):
+            client.messages.create(model="claude-zeta-9", max_tokens=5, messages=SHORT)
+        lines = responses(proxy, 2)
+    assert [codes(line) for line in lines] == [["guard_failed"]] * 2
+    assert proxy.stop() == 0
+    assert proxy.log().count("this model has no price") == 1
