@@ -149,7 +149,8 @@ def _words(*lists: str) -> frozenset[str]:
 
 WORDS = _words(_TYPES, _FORMATS, _CLIENTS)
 _WORD = re.compile("[A-Za-z0-9]+")
-_DATED = re.compile(r"20[0-9]{6}|[0-9]{1,4}")
+_DATED = re.compile(r"20[0-9]{6}|[0-9]{1,2}")
+_MOST_FIGURES = 3
 _FAMILIES = frozenset(
     [
         "gpt",
@@ -204,8 +205,26 @@ _VENDORS = frozenset(
     ]
 )
 _ARN_ACCOUNT = re.compile(r"(?<=:)[0-9]{12}(?=:)")
+# fmt: off
+_BETA_WORDS = frozenset(
+    [
+        "128k", "1m", "300k", "admin", "advanced", "advisor", "agent", "agents", "analytics", "api", "at",
+        "batches", "bedrock", "billing", "binding", "budgets", "cache", "caching", "ce", "changes", "claude",
+        "clear", "client", "code", "compact", "computer", "config", "context", "control", "controls",
+        "conversation", "cost", "count", "counting", "credit", "data", "destinations", "dev", "diagnosis",
+        "display", "dreaming", "efficient", "effort", "efs", "exceeded", "execution", "experimental",
+        "extended", "fallback", "fast", "files", "full", "google", "inline", "interleaved", "limit", "managed",
+        "management", "mcp", "memory", "message", "mid", "migration", "mode", "model", "out", "output",
+        "outputs", "pdfs", "per", "plugins", "profiles", "prompt", "reads", "scope", "server", "settings",
+        "side", "sign", "skills", "spend", "structured", "system", "tag", "task", "telemetry", "thinking",
+        "threads", "token", "tool", "tools", "ttl", "tunnels", "turn", "updates", "usage", "use", "user",
+        "webhooks", "window",
+    ]
+)
+# fmt: on
+"""Words of the beta features that the SDK lists, and that clients were seen to send."""
 _BETA = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+){0,8}-20([0-9]{6}|[0-9]{2}-[0-9]{2}-[0-9]{2})")
-_VERSION = re.compile(r"v?[0-9]{1,4}(\.[0-9]{1,6}){0,3}([.+-][0-9a-z]{1,12}){0,2}")
+_VERSION = re.compile(r"v?[0-9]{1,3}(\.[0-9]{1,4}){0,2}([+-]?(alpha|beta|rc|dev|post|a|b)[.]?[0-9]{0,4})?")
 _NUMBERS = re.compile(r"[0-9]{1,15}(\.[0-9]{1,6})?")
 _TIME = re.compile(
     r"(19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
@@ -213,11 +232,18 @@ _TIME = re.compile(
 )
 
 
+_PUBLIC_ARN = re.compile(r"arn:.*[:/]((?:[a-z]{2,6}\.)?anthropic\.claude[a-z0-9.:-]*)", re.DOTALL)
+
+
 def is_own(value: str) -> bool:
-    """Whether a value is made of the API's own words, and of dates."""
-    if len(value) > 120:
+    """Whether a value is made of the API's own words, with a date and a version at the most: figures alone are not."""
+    if len(value) > 120 or not value.isascii():
         return False
-    return all(word in WORDS or _DATED.fullmatch(word) for word in _WORD.findall(value)) and value.isascii()
+    words = _WORD.findall(value)
+    figures = [word for word in words if word not in WORDS]
+    if len(figures) > _MOST_FIGURES or (words and len(figures) == len(words)):
+        return False
+    return all(_DATED.fullmatch(word) for word in figures)
 
 
 def is_time(value: str) -> bool:
@@ -236,8 +262,10 @@ def is_version(value: str) -> bool:
 
 
 def is_beta(value: str) -> bool:
-    """Whether a value is the name of a beta feature: words and a date."""
-    return len(value) <= 80 and _BETA.fullmatch(value) is not None
+    """Whether a value is the name of a beta feature: words that such names are made of, and a date."""
+    if len(value) > 80 or _BETA.fullmatch(value) is None:
+        return False
+    return all(word in _BETA_WORDS or word in WORDS or word.isdigit() for word in _WORD.findall(value))
 
 
 def public_part(model: str) -> tuple[int, int] | None:
@@ -248,7 +276,8 @@ def public_part(model: str) -> tuple[int, int] | None:
     if len(model) > 160 or not model.isascii():
         return None
     if model.startswith("arn:"):
-        return (0, len(model)) if "claude" in model or "foundation-model" in model else None
+        found = _PUBLIC_ARN.fullmatch(model)
+        return found.span(1) if found and _plain_model(found[1]) else None
     head, slash, rest = model.rpartition("/")
     begin = 0 if not slash or all(word in _VENDORS for word in _WORD.findall(head)) else len(head) + 1
     words = _WORD.findall(rest)

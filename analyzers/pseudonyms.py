@@ -28,7 +28,7 @@ from math import gcd
 FINE = 16
 """Characters of a word that are permuted one by one; behind them a key stream shifts blocks of as many."""
 
-_BLOCK = 32
+_BLOCK = 1
 _MOST_KNOWN = 400_000  # words and beginnings remembered, each some hundred bytes
 
 _HEX = "abcdef"

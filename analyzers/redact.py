@@ -33,6 +33,12 @@ _RESULT = "_tool_result"
 _COUNTERS = frozenset(("usage", "usage_start", "usage_delta", "modelUsage"))
 _DRAFT = re.compile(r"https?://json-schema\.org/(draft/[0-9-]{1,9}/)?schema#?")
 _MOST_FORMS = 10_000  # kinds of objects remembered
+_SAID = frozenset(("user_id", "id", "content", "text", "version", "title", "name"))
+"""Names of the API whose values are texts: a number there was written by somebody."""
+
+_LONGEST_COUNT = 9
+"""Digits of a number that is taken for a count, a limit or a size."""
+
 _COUNTER = re.compile("[a-z][A-Za-z0-9_]{0,60}")
 _FOLD_LABELS = ("credential", "encrypted", "signature", "dropped")
 
@@ -212,8 +218,13 @@ class Redactor:
         holds it."""
         if type(node) is str:
             return self._string(name, node, names, place, parent)
-        if node is None or type(node) is bool or names is Names.API or names is Names.COUNTERS:
+        if node is None or type(node) is bool:
             return node
+        if names is Names.COUNTERS:
+            return node
+        if names is Names.API:
+            told = name in _SAID or len(str(node).partition(".")[0]) > _LONGEST_COUNT
+            return self._number(node) if told and not place.kept else node
         if names is Names.SCHEMA and not place.dropped:
             return node if type(node) is int and -1000 < node < 1000 else self._number(node)
         return self._number(node)

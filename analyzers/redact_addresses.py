@@ -144,6 +144,5 @@ class Addresses:
         begin = re.match(r"20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}-[0-9]{2}-[0-9]{2}Z-|agent-", stem)
         kept = begin[0] if begin else ""
         parts = [part if part in _FILE_KINDS else self._text(part) for part in ending.split(".")] if dot else []
-        if stem in ("projects", "subagents", "captures"):
-            return name
-        return ".".join([kept + self._text(stem[len(kept) :]), *parts])
+        own = stem in ("projects", "subagents", "captures")
+        return ".".join([stem if own else kept + self._text(stem[len(kept) :]), *parts])

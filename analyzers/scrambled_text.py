@@ -40,7 +40,8 @@ _IN_JSON_STRING = re.compile(
 """An escape in a JSON string; the two of one character together."""
 _NUMBER = re.compile(r"([0-9]+)(\.[0-9]+)?")
 _EXPONENT = re.compile(r"[0-9][eE][-+]?[0-9]|NaN|Infinity")
-_TOO_LONG = re.compile(r"prompt is too long: [0-9]+ tokens > [0-9]+ maximum")
+_LONGEST_POWER = 3
+_TOO_LONG = re.compile(r"prompt is too long: [0-9]{1,8} tokens > [0-9]{1,8} maximum")
 _LONG_NUMBER = 8
 _MADE_UP = "msg_claude_tap_capture"
 _REMINDER_HEAD = 400
@@ -87,7 +88,10 @@ class Scrambler:
         found = self._found
         if found is not None and (len(written) < _LONG_NUMBER or not list(found(written, None))):
             return written
-        new = _NUMBER.sub(self._digits, written, count=1)
+        head, exponent, power = written.partition("e") if "e" in written else written.partition("E")
+        if len(power.lstrip("+-")) > _LONGEST_POWER:
+            power = "".join(self.words.word(part) if part.isdigit() else part for part in re.split("([0-9]+)", power))
+        new = _NUMBER.sub(self._digits, head, count=1) + exponent + power
         if self._seen is not None and len(written) >= _LONG_NUMBER:
             self._seen(written, new)
         return new

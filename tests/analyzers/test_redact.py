@@ -234,3 +234,46 @@ def test_hashes_are_keyed_also_in_what_is_kept() -> None:
     folded = fold(_body("PIN=4711"), 0)
     new = Redactor(KEY).value(folded, patterns(["messages"], []))
     assert new["messages"][0]["content"]["sha256"] != folded["messages"][0]["content"]["sha256"]
+
+
+# What looks like the API's own and is not
+
+
+@pytest.mark.parametrize(
+    ("value", "secret"),
+    [
+        ({"model": "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/jane-doe-claude"}, "jane"),
+        ({"metadata": {"user_id": 14155552671}}, "14155552671"),
+        ({"messages": [{"role": "user", "content": 4155552671}]}, "4155552671"),
+        ({"source": "+1 415 555 2671"}, "555"),
+        ({"kind": "10.2.3.4"}, "10.2.3.4"),
+        ({"x_app": {"version": "10.2.3.4"}}, "10.2.3.4"),
+        ({"betas": ["projectphoenix-janedoe-2026-01-01"]}, "janedoe"),
+        (_body("prompt is too long: 4111111111111111 tokens > 14155552671 maximum"), "4111111111111111"),
+        (_body('{"phone": 1e4155552671}'), "4155552671"),
+        ({"input": {"phone": parse(b"1e4155552671").value}}, "4155552671"),
+    ],
+)
+def test_figures_and_words_in_the_places_of_closed_lists_do_not_stay(value: Any, secret: str) -> None:
+    new = _redacted(value)
+    assert secret not in _written(new)
+    assert len(_written(new)) == len(_written(value))
+
+
+def test_betas_models_and_versions_that_everybody_knows_stay() -> None:
+    kept = {
+        "model": "arn:aws:bedrock:us-east-1::foundation-model/anthropic.claude-opus-4-5-20251101-v1:0",
+        "betas": ["interleaved-thinking-2025-05-14", "context-1m-2025-08-07", "claude-code-20250219"],
+    }
+    new = _redacted(kept)
+    assert new["betas"] == kept["betas"]
+    assert new["model"].endswith("anthropic.claude-opus-4-5-20251101-v1:0")
+
+
+def test_long_words_that_begin_alike_share_no_key_behind_the_place_where_they_part() -> None:
+    """Were one stream laid over both, the difference of two pseudonyms would be that of the words."""
+    head = "eyJ1c2VyX2VtYWlsIjoi"
+    known, secret = head + "Q" * 40, head + "R" + "Q" * 39
+    one, other = _redacted(_body(known)), _redacted(_body(secret))
+    tail_of = [made["messages"][0]["content"][len(head) + 1 :] for made in (one, other)]
+    assert sum(a == b for a, b in zip(*tail_of, strict=True)) < 12
