@@ -48,7 +48,7 @@ class Annotator:
         self._waiting: dict[str, int] = {}
         self._waiting_chars = 0
         self._skipped = 0
-        self._unwritten: dict[int, bytes] = {}
+        self._unwritten: list[bytes] = []
         """Lines for which there was no file."""
         self._file: CaptureFile | None = None
         self._todo: queue.SimpleQueue[tuple[str, str] | None] = queue.SimpleQueue()
@@ -102,14 +102,12 @@ class Annotator:
         while len(self._lines) > MOST_KEPT:
             self._lines.popitem(last=False)
         file = self._journal.current
-        if file is not self._file:
-            fresh = list(self._lines.values())
-        if fresh or self._unwritten:
-            lines = fresh if file is not self._file else [*self._unwritten.values(), *fresh]
-            self._file = self._journal.notes([self._rewrite(line) for line in lines])
-            self._unwritten = {} if self._file is not None else dict(zip(map(hash, lines), lines, strict=True))
-        else:
-            self._file = file
+        pending = [*self._unwritten, *fresh]
+        if file is not None and file is not self._file:
+            pending, self._file = list(self._lines.values()), file
+        if pending:
+            written = self._journal.notes([self._rewrite(line) for line in pending])
+            self._unwritten = [] if written is not None else [*self._unwritten, *fresh]
         if self._problem:
             self._warn(self._problem)
             self._problem = ""

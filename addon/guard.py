@@ -12,7 +12,7 @@ from mitmproxy import http
 
 from analyzers.budget import Budget, Excess, Expected, Limits, excess
 from analyzers.exchange import Exchange, Request
-from analyzers.exchange_calls import calls_of
+from analyzers.exchange_calls import GUARD, calls_of
 from analyzers.identity import header_session, metadata_session
 from analyzers.readers.captures import read_response
 from analyzers.wire.encodings import decode
@@ -24,7 +24,6 @@ from analyzers.wire.routes import Route, requested_model
 GUARDED: Final[frozenset[Route]] = frozenset(("messages", "bedrock", "vertex"))
 """Counting tokens is free, and what a batch will cost is not known when it is posted."""
 
-MARK: Final = ("x-weighbridge", "guard")
 MOST_WARNED: Final = 4096
 
 
@@ -187,5 +186,5 @@ def _calls(request: Mapping[str, Any], record: dict[str, Any]) -> tuple[Any, ...
 def _refusal(text: str) -> http.Response:
     """An error of the API's own shape (status 400, ``invalid_request_error``), which clients do not try again."""
     error = {"type": "invalid_request_error", "message": f"weighbridge guard: {text} Nothing was sent to the API."}
-    headers = {"content-type": "application/json", MARK[0]: MARK[1], "x-should-retry": "false"}
+    headers = {"content-type": "application/json", GUARD[0]: GUARD[1], "x-should-retry": "false"}
     return http.Response.make(400, dump({"type": "error", "error": error}), headers)

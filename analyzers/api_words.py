@@ -183,7 +183,6 @@ _VENDORS = frozenset(
         "anthropic",
         "bedrock",
         "vertex",
-        "vertex",
         "ai",
         "openrouter",
         "us",

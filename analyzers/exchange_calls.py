@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from analyzers.calls import Call, State
 from analyzers.digests import digest
@@ -16,11 +17,14 @@ from analyzers.wire.jsontext import Json, Number
 from analyzers.wire.routes import vertex_region
 from analyzers.wire.usage import Usage, count
 
+GUARD: Final = ("x-weighbridge", "guard")
+"""The header of an answer that the budget guard gave in the API's stead."""
+
 
 def calls_of(exchange: Exchange) -> Sequence[Call]:
     """The calls of one exchange: one as a rule, each result's of a polled batch, none of what asks no model."""
     request, response = exchange.request, exchange.response
-    if response is not None and response.headers.get("x-weighbridge") == "guard":
+    if response is not None and response.headers.get(GUARD[0]) == GUARD[1]:
         return ()  # it never reached the API
     if request is not None and request.route == "batches":
         return tuple(_batch(exchange))

@@ -15,6 +15,7 @@ from typing import Literal
 
 from analyzers.blocks import Row, parts
 from analyzers.exchange import Exchange
+from analyzers.strings import Step, names_of
 from analyzers.wire.fold import Elided
 from analyzers.wire.jsontext import Json
 
@@ -22,9 +23,6 @@ type Side = Literal["request", "response"]
 type How = Literal["content", "hash"]
 type Form = Literal["as given", "with LF for CRLF", "without final newline", "with final newline"]
 """As what a text was found. ``as given`` is tried first, and found nowhere else by another name."""
-
-type _Step = tuple[_Step, str | int | Elided] | None
-"""The way to a value: the way to its container, and its name or number in it."""
 
 type _Found = tuple[How, Form, int | None, int]
 
@@ -137,7 +135,7 @@ def look(wanted: Needle, exchange: Exchange, n: int = 0) -> Looked:
     answer: dict[str, Json] = {}
     if response is not None:
         answer = {**response.rest, "content": response.content, "body": response.body}
-        members: list[tuple[_Step, Json]] = [((None, name), value) for name, value in answer.items()]
+        members: list[tuple[Step, Json]] = [((None, name), value) for name, value in answer.items()]
         hits += _looked(wanted, "response", members, answer, unknown)
     answered = any(value is not None for value in answer.values())
     return Looked(n, tuple(hits), len(unknown), sum(unknown), reason, answered)
@@ -162,7 +160,7 @@ def _numbered(one: Looked, n: int) -> Looked:
 
 
 def _looked(
-    wanted: Needle, side: Side, values: Iterable[tuple[_Step, Json]], body: Json, unknown: list[int]
+    wanted: Needle, side: Side, values: Iterable[tuple[Step, Json]], body: Json, unknown: list[int]
 ) -> Iterator[Hit]:
     """The hits in these values of one body. Lengths of the folded strings that may hold the text are added to
     ``unknown``."""
@@ -176,22 +174,22 @@ def _looked(
             if hit is None:
                 continue
             how, form, at, count = hit
-            names = _names(step)
+            names = names_of(step)
             row = _row(names, side, body, rows)
             told = (None, None) if row is None else (row.type, row.what)
             yield Hit(side, _path(names), how, form, chars, at, count, *told)
 
 
-def _strings(start: _Step, root: Json) -> Iterator[tuple[_Step, str | Elided]]:
+def _strings(start: Step, root: Json) -> Iterator[tuple[Step, str | Elided]]:
     """All strings and object keys, kept or folded, in the order of the text, each with the way to it."""
-    stack: list[tuple[_Step, Json, int]] = [(start, root, 0)]
+    stack: list[tuple[Step, Json, int]] = [(start, root, 0)]
     while stack:
         step, node, depth = stack.pop()
         kind = type(node)
         if kind is str or kind is Elided:
             yield step, node
         elif kind is dict:
-            inner: list[tuple[_Step, Json, int]] = []
+            inner: list[tuple[Step, Json, int]] = []
             for key, member in node.items():
                 here = (step, key) if depth < _DEEPEST else step
                 inner += [((here, _AS_KEY), key, 0), (here, member, depth + 1)]
@@ -217,15 +215,6 @@ def _folded(wanted: Needle, told: Elided, unknown: list[int]) -> _Found | None:
     if told.chars > wanted.shortest or (told.chars == wanted.shortest and told.sha256 is None):
         unknown.append(told.chars)
     return None
-
-
-def _names(step: _Step) -> list[str | int | Elided]:
-    names = []
-    while step is not None:
-        step, name = step
-        names.append(name)
-    names.reverse()
-    return names
 
 
 def _path(names: Sequence[str | int | Elided]) -> str:

@@ -39,12 +39,7 @@ def privacy_json(found: Personal) -> dict[str, Any]:
             for value in found.values
         ],
         "not_known": [{"request": one.request, "strings": one.strings, "chars": one.chars} for one in found.unknown],
-        "not_looked_into": {
-            "undecoded": found.blobs,
-            "undecoded_chars": found.blob_chars,
-            "too_deep": found.too_deep,
-            "over_limit": found.over_limit,
-        },
+        "not_looked_into": not_looked_into_json(found),
         "masked_credentials": found.masked,
         "requests": found.looked,
         "without_body": [{"request": n, "reason": reason} for n, reason in found.without_body],
@@ -75,6 +70,16 @@ class _Row:
         elif finding.value not in self.values:
             self.values[finding.value] = finding.chars or 0
             self.chars += finding.chars or 0
+
+
+def not_looked_into_json(found: Personal) -> dict[str, int]:
+    """What was there and could not be looked through."""
+    return {
+        "undecoded": found.blobs,
+        "undecoded_chars": found.blob_chars,
+        "too_deep": found.too_deep,
+        "over_limit": found.over_limit,
+    }
 
 
 def print_privacy(found: Personal, most: int | None = None) -> None:

@@ -14,7 +14,8 @@ share a permutation, so ``Jane`` and ``jane`` stay one name.
 The price: short words are permuted rather than hidden, and words that begin alike are seen to. What is rare stays
 unknown; what is known of a recorded text (a client's public prompt) tells the words in it wherever they stand.
 
-Cost: one keyed hash per new beginning of up to ``FINE`` characters, one per block behind it; words seen are remembered.
+Cost: one keyed hash per new beginning of up to ``FINE`` characters, and one per character behind it; words seen are
+remembered.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from hashlib import blake2b
 from math import gcd
 
 FINE = 16
-"""Characters of a word that are permuted one by one; behind them a key stream shifts blocks of as many."""
+"""Characters of a word that are permuted; behind them a key stream shifts them."""
 
-_BLOCK = 1
+_REMEMBERED = 128  # characters of the longest word that is
 _MOST_KNOWN = 400_000  # words and beginnings remembered, each some hundred bytes
 
 _HEX = "abcdef"
@@ -75,7 +76,7 @@ class Pseudonyms:
                 found = self._made(word)
                 while found in self._kept:  # walks on along the permutation, which stays one
                     found = self._made(found)
-            if len(word) <= 4 * _BLOCK:
+            if len(word) <= _REMEMBERED:
                 self._words[word] = found
         return found
 
@@ -142,25 +143,18 @@ class Pseudonyms:
         return out.digest()
 
     def _shift(self, word: str, begun: str, hexadecimal: bool, out: list[str]) -> None:
-        """What lies behind the first characters: each block is shifted by a key stream that all before it names."""
+        """What lies behind the first characters: each is shifted by what all before it name, so that words share
+        nothing behind the place where they part."""
         before = blake2b(begun.encode("utf-8", "surrogatepass"), key=self._key, digest_size=64, person=b"stream")
-        for start in range(FINE, len(word), _BLOCK):
-            block = word[start : start + _BLOCK]
+        for char in word[FINE:]:
             stream = before.digest()
-            for position, char in enumerate(block):
-                alphabet, hexadecimal, place = _alphabet(char, hexadecimal, False)
-                if place < 0:
-                    out.append(char)
-                    continue
-                amount = stream[2 * position] << 8 | stream[2 * position + 1]
-                new = alphabet[(place + amount) % len(alphabet)]
+            alphabet, hexadecimal, place = _alphabet(char, hexadecimal, False)
+            if place < 0:
+                out.append(char)
+            else:
+                new = alphabet[(place + (stream[0] << 8 | stream[1])) % len(alphabet)]
                 out.append(new.upper() if char.isascii() and char.isupper() else new)
-            before.update(block.lower().encode("utf-8", "surrogatepass") if block.isascii() else _lowered(block))
-
-
-def _lowered(block: str) -> bytes:
-    lowered = "".join(char.lower() if char.isascii() else char for char in block)
-    return lowered.encode("utf-8", "surrogatepass")
+            before.update(char.lower().encode() if char.isascii() else char.encode("utf-8", "surrogatepass"))
 
 
 def _alphabet(char: str, hexadecimal: bool, first: bool) -> tuple[str, bool, int]:

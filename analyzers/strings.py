@@ -97,7 +97,7 @@ class Places:
 
     def path(self, text: Text) -> str:
         """The path of a string. A long or hidden key is told by its length; of an object key, the place only."""
-        names = _names(text.step)
+        names = names_of(text.step)
         if names[-1:] == [_AS_KEY]:
             names = [*names[:-2], "(key)"]
         inside = "".join(map(self._shown, names)).removeprefix(".")
@@ -106,7 +106,7 @@ class Places:
     def where(self, text: Text) -> str:
         """In which block a string is, and what that block is: ``system[2] environment``; its own path where it is in
         no block."""
-        names = [name for name in _names(text.step) if name != _AS_KEY]
+        names = [name for name in names_of(text.step) if name != _AS_KEY]
         found: Row | None = None
         path = told = ""
         rows = self._rows(text.root, names[0] if names else None)
@@ -146,7 +146,8 @@ class Places:
         return f".{name}" if shown else f".({len(name)} characters)"
 
 
-def _names(step: Step) -> list[str | int | Elided]:
+def names_of(step: Step) -> list[str | int | Elided]:
+    """The names and numbers on the way to a string, from the outside in."""
     names = []
     while step is not None:
         step, name = step

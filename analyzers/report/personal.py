@@ -16,6 +16,7 @@ from analyzers.detect.kinds import KINDS
 from analyzers.exchange import Exchange
 from analyzers.noted import Noted
 from analyzers.privacy import Finding, Personal, Search
+from analyzers.privacy_shown import not_looked_into_json
 from analyzers.report.kept import SHARED
 from analyzers.wire.jsontext import Json
 
@@ -119,12 +120,7 @@ def _json(found: Personal, places: Mapping[tuple[str, str], _Place]) -> dict[str
             "strings": sum(one.strings for one in found.unknown),
             "chars": sum(one.chars for one in found.unknown),
         },
-        "not_looked_into": {
-            "undecoded": found.blobs,
-            "undecoded_chars": found.blob_chars,
-            "too_deep": found.too_deep,
-            "over_limit": found.over_limit,
-        },
+        "not_looked_into": not_looked_into_json(found),
         "masked_credentials": found.masked,
         "requests": found.looked,
         "without_body": len(found.without_body),

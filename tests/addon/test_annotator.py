@@ -182,3 +182,12 @@ def test_a_disk_that_fails_costs_the_notes_and_not_the_traffic(bench: Bench, mon
     bench.add("one")
     bench.annotator.close()
     assert "cannot record" in bench.warned[0]
+
+
+def test_what_is_in_an_older_file_is_not_told_as_missing(bench: Bench) -> None:
+    bench.add("one")
+    bench.annotator.close()
+    bench.journal.close()  # and nothing is recorded any more
+    bench.annotator.flush()
+    bench.annotator.close()
+    assert bench.noted() == [["hash of one"]] and bench.warned == []
