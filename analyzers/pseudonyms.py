@@ -9,7 +9,8 @@ begin alike afterwards, to the very character, so that the place of a first diff
 prefix-preserving encryption (Xu, Fan, Ammar, Moon, "Prefix-preserving IP address anonymization", ICNP 2002).
 
 As long as a word has nothing but hexadecimal digits, a to f stay among themselves: hex stays hex. Upper and lower case
-share a permutation, so ``Jane`` and ``jane`` stay one name.
+share a permutation, so ``Jane`` and ``jane`` stay one name. Words that must stay do so because every permutation on the
+way to them leaves their next character where it is; another word that begins like one keeps that beginning.
 
 The price: short words are permuted rather than hidden, and words that begin alike are seen to. What is rare stays
 unknown; what is known of a recorded text (a client's public prompt) tells the words in it wherever they stand.
@@ -52,15 +53,18 @@ _WORD_CATEGORIES = frozenset(("Lu", "Ll", "Lt", "Lm", "Lo", "Nd", "Nl", "No", "M
 
 
 class Pseudonyms:
-    """The words of one run. ``key``: at least 16 random bytes, which nobody keeps. ``kept``: words that stay as they
-    are; no other becomes one of them."""
+    """The words of one run. ``key``: at least 16 random bytes, which nobody keeps. ``kept``: words in lower case of up
+    to ``FINE`` characters that stay as they are, in upper case too; no other becomes one of them."""
 
     def __init__(self, key: bytes, kept: frozenset[str] = frozenset()) -> None:
         if len(key) < 16:
             raise ValueError("a key of at least 16 bytes is needed")
         self._key = blake2b(key, digest_size=64, person=b"words").digest()
         self._hash_key = blake2b(key, digest_size=64, person=b"hashes").digest()
-        self._kept = kept
+        self._fixed: dict[str, str] = {}
+        for word in kept:
+            for at, char in enumerate(word):
+                self._fixed[word[:at]] = self._fixed.get(word[:at], "") + char
         self._words: dict[str, str] = {}
         self._orders: dict[tuple[str, str], Sequence[int]] = {}
 
@@ -71,11 +75,7 @@ class Pseudonyms:
         if found is None:
             if len(self._words) >= _MOST_KNOWN:
                 self._words.clear()
-            found = word
-            if word not in self._kept:
-                found = self._made(word)
-                while found in self._kept:  # walks on along the permutation, which stays one
-                    found = self._made(found)
+            found = self._made(word)
             if len(word) <= _REMEMBERED:
                 self._words[word] = found
         return found
@@ -121,9 +121,12 @@ class Pseudonyms:
                 self._orders.clear()
             rest = int.from_bytes(self._digest(begun, alphabet))
             places = list(range(len(alphabet)))
-            for at in range(len(places) - 1, 0, -1):  # Fisher and Yates
+            fixed = self._fixed.get(begun, "")
+            free = [place for place in places if alphabet[place] not in fixed]
+            for at in range(len(free) - 1, 0, -1):  # Fisher and Yates
                 rest, other = divmod(rest, at + 1)
-                places[at], places[other] = places[other], places[at]
+                one, two = free[at], free[other]
+                places[one], places[two] = places[two], places[one]
             found = self._orders[begun, alphabet] = places
         return found
 

@@ -22,6 +22,7 @@ from typing import Any
 import orjson
 
 from analyzers import api_words as own
+from analyzers.capture_words import is_counter
 from analyzers.path_patterns import NOWHERE, Place
 from analyzers.scrambled_media import scrambled_media
 from analyzers.scrambled_text import Found, Scrambler
@@ -39,7 +40,6 @@ _SAID = frozenset(("user_id", "id", "content", "text", "version", "title", "name
 _LONGEST_COUNT = 9
 """Digits of a number that is taken for a count, a limit or a size."""
 
-_COUNTER = re.compile("[a-z][A-Za-z0-9_]{0,60}")
 _FOLD_LABELS = ("credential", "encrypted", "signature", "dropped")
 
 
@@ -94,6 +94,10 @@ class Redactor:
     def hash(self, digest: str) -> str:
         """A keyed hash in the place of a hash."""
         return self.scrambler.words.hash(digest)
+
+    def tell_kept_again(self) -> None:
+        """From here on ``kept`` is told every text that stays once more."""
+        self._kept.clear()
 
     def keep(self, text: str) -> str:
         """A text that stays, as such."""
@@ -152,7 +156,7 @@ class Redactor:
         renamed: dict[str, str] = {}
         taken: set[str] = set()
         for key, member in node.items():
-            if names is Names.COUNTERS and type(member) is not str and _COUNTER.fullmatch(key):
+            if names is Names.COUNTERS and type(member) is not str and is_counter(key):
                 new = self.keep(key)
             else:
                 new = self.model(key) if names is Names.MODELS else self.key(key, names)

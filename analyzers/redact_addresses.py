@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from analyzers import api_words as own
 from analyzers.api_words import word_set
+from analyzers.capture_words import HEADERS, OPTIONS, is_header
 from analyzers.redact import Names, Redactor
 from analyzers.wire.headers import KEPT_PARAMETERS
 from analyzers.wire.jsontext import Json
@@ -34,25 +35,18 @@ _NUMBERED = ("anthropic-ratelimit-", "anthropic-priority-", "anthropic-fast-", "
 _CLOSED_HEADERS = ("accept", "content-encoding", "content-type", "transfer-encoding", "expect", "x-app", "x-stainless-",
                    "x-claude-code-request-class", "x-should-retry", "x-weighbridge",
                    "anthropic-dangerous-direct-browser-access")  # fmt: skip
-_HEADER_NAMES = word_set("""
-    accept accept-encoding accept-language authorization cache-control connection content-encoding content-length
-    content-type cookie date expect host origin proxy-authorization referer sec-fetch-mode server set-cookie
-    transfer-encoding user-agent via x-api-key api-key x-goog-api-key x-auth-token x-amz-security-token x-amz-date
-    x-app x-session-id session-id x-session-affinity x-opencode-session x-client-request-id request-id x-request-id
-    x-amzn-requestid x-amzn-errortype retry-after x-should-retry x-weighbridge x-forwarded-for cf-ray
-    cf-cache-status strict-transport-security x-robots-tag vary content-security-policy server-timing
-    x-envoy-upstream-service-time anthropic-organization-id anthropic-workspace-id anthropic-user-profile-id
-""")
-_HEADER_PREFIXES = ("anthropic-", "x-stainless-", "x-claude-code-", "sec-", "access-control-")
 OWN_NAMES = (
-    _HEADER_NAMES
+    HEADERS
+    | OPTIONS
+    | frozenset(_HOSTS)
+    | _ACTIONS
+    | KEPT_PARAMETERS
     | _PATH_WORDS
     | _HOST_WORDS
     | word_set("""
     other_headers wire_bytes decoded_bytes content_encoding fingerprint characters field_names punctuation escapes
     whitespace shadowed bom_or_trailing unparsed first_content usage_start usage_delta continues unmatched_paths
-    mitmproxy weighbridge responses unmatched personal capture_compress capture_rotate_mb capture_match capture_notes
-    projects subagents captures
+    mitmproxy weighbridge responses unmatched personal projects subagents captures
 """)
 )
 """Names and words of captures, paths and headers, none of which tells anything."""
@@ -60,6 +54,8 @@ OWN_NAMES = (
 SCHEMES = word_set("http https get post put head delete options patch connect")
 _FILE_KINDS = word_set("jsonl json zst har flow flows mitm gz log zlib")
 _PAIRS = re.compile("([&;])")
+_COUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?")
+_PORT = re.compile("[0-9]{0,5}")
 
 
 class Addresses:
@@ -74,7 +70,7 @@ class Addresses:
         if type(value) is not str:
             return self._values.value(value, names=Names.UNKNOWN)
         name = name.lower()
-        if name.startswith(_NUMBERED) and (own.is_number(value) or own.is_time(value)):
+        if name.startswith(_NUMBERED) and (_COUNT.fullmatch(value) or own.is_time(value)):
             return self._values.keep(value)
         if name == "anthropic-version" and (own.is_time(value) or own.is_beta(value)):
             return self._values.keep(value)
@@ -88,13 +84,13 @@ class Addresses:
 
     def header_name(self, name: str) -> str:
         """The name of a header."""
-        low = name.lower()
-        known = low in _HEADER_NAMES or (low.startswith(_HEADER_PREFIXES) and len(low) < 60)
-        return self._values.keep(name) if known else self._text(name)
+        return self._values.keep(name) if is_header(name.lower()) else self._text(name)
 
     def host(self, host: str) -> str:
         """A host: those of the API and the clouds that serve it stay, but for what is the user's in them."""
         name, colon, port = host.partition(":") if not host.startswith("[") else (host, "", "")
+        if not _PORT.fullmatch(port):
+            return self._text(host)
         low = name.lower().rstrip(".")
         if _LOOPBACK.fullmatch(low):
             return host
@@ -102,7 +98,10 @@ class Addresses:
         if known is None:
             return self._text(host)
         labels = name[: len(low) - len(known)].split(".")
-        kept = [label if label in _HOST_WORDS or _REGION.fullmatch(label) else self._text(label) for label in labels]
+        kept = [
+            self._values.keep(label) if label in _HOST_WORDS or _REGION.fullmatch(label) else self._text(label)
+            for label in labels
+        ]
         return ".".join(kept) + name[len(low) - len(known) :] + colon + port
 
     def path(self, path: str) -> str:
@@ -112,7 +111,7 @@ class Addresses:
         for step in path.split("/"):
             name, colon, action = step.partition(":")
             if step in _PATH_WORDS or (before == "locations" and _REGION.fullmatch(step)):
-                out.append(step)
+                out.append(self._values.keep(step))
             elif before in ("model", "models"):
                 colon = colon if action in _ACTIONS else ""
                 whole = name if colon else step
@@ -131,7 +130,7 @@ class Addresses:
         for pair in _PAIRS.split(query):
             name, equals, value = pair.partition("=")
             if name in KEPT_PARAMETERS and (own.is_own(value) or own.is_time(value)):
-                out.append(pair)
+                out.append(self._values.keep(pair))
             elif name in KEPT_PARAMETERS:
                 out.append(name + equals + self._text(value))
             else:

@@ -56,14 +56,28 @@ class WordSet:
             yield int.from_bytes(digest[at : at + 8]) % self._bits
 
 
+class ExactWords:
+    """A set of words that grows with what is added, for little of it. ``base``: words that are in it besides."""
+
+    def __init__(self, base: frozenset[str] = frozenset()) -> None:
+        self._base = base
+        self._words: set[str] = set()
+
+    def add(self, words: Iterable[str]) -> None:
+        self._words.update(words)
+
+    def __contains__(self, word: str) -> bool:
+        return word in self._words or word in self._base
+
+
 class Canaries:
     """What was replaced by what, and whether it shows. ``found``: what finds personal data, where only that was
     replaced: then words of letters and digits together are canaries (the others may rightly stand elsewhere), and every
-    value as a whole."""
+    value as a whole. ``shown``: for what is little: words that may be seen, everything being kept exactly."""
 
-    def __init__(self, found: Found | None = None, *, bits: int = _BITS) -> None:
-        self._hidden = WordSet(bits)
-        self._shown = WordSet(bits)
+    def __init__(self, found: Found | None = None, *, shown: frozenset[str] | None = None) -> None:
+        self._hidden = WordSet() if shown is None else ExactWords()
+        self._shown = WordSet() if shown is None else ExactWords(shown)
         self._found = found
         self._clean: set[bytes] = set()
 

@@ -19,7 +19,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from analyzers import api_words
 from analyzers.exchange import Problem
 from analyzers.path_patterns import NOWHERE, Place
 from analyzers.progress import watched
@@ -29,12 +28,12 @@ from analyzers.readers.source import Source
 from analyzers.readers.sources import RAW_LIMIT, Sources, reader_of
 from analyzers.readers.unpacked import unpacked_lines
 from analyzers.redact import Redactor
-from analyzers.redact_addresses import OWN_NAMES
 from analyzers.redact_body import redacted_body
 from analyzers.redact_check import Canaries
 from analyzers.redact_exchange import exchange_records
 from analyzers.redact_logs import LogRedactor
 from analyzers.redact_records import RecordRedactor
+from analyzers.redact_words import own_words
 from analyzers.scrambled_text import Found
 from analyzers.wire.jsontext import Json, NotJson, dump, parse
 
@@ -143,8 +142,7 @@ class _Run:
     def __init__(self, key: bytes, wish: Wish) -> None:
         self._wish = wish
         self._canaries = Canaries(wish.found)
-        for words in (api_words.KEYS, api_words.SCHEMA_KEYS, api_words.WORDS, api_words.SERVER_TOOLS, OWN_NAMES):
-            self._canaries.kept(" ".join(words))
+        self._canaries.kept(" ".join(own_words()))
         self._redactor = Redactor(
             key,
             found=wish.found,

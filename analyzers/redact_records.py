@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from analyzers import api_words as own
+from analyzers import capture_words
 from analyzers.path_patterns import NOWHERE, Place
 from analyzers.redact import Names, Redactor
 from analyzers.redact_addresses import SCHEMES, Addresses
@@ -144,8 +145,7 @@ class RecordRedactor:
         return value if type(value) is str and own.is_time(value) else self._values.value(value, names=Names.UNKNOWN)
 
     def _version(self, value: Json, place: Place) -> Json:
-        plain = type(value) is str and re.fullmatch(r"[0-9]+(\.[0-9]+){0,3}[0-9a-z.+-]{0,20}", value)
-        return value if plain else self._values.value(value)
+        return value if type(value) is str and own.is_version(value) else self._values.value(value)
 
     def _word(self, value: Json, place: Place) -> Json:
         if type(value) is str and (own.is_own(value.lower()) or value.lower() in SCHEMES):
@@ -169,7 +169,8 @@ class RecordRedactor:
         }
 
     def _reason(self, value: Json) -> Json:
-        return self._values.keep(value) if type(value) is str else value
+        said = type(value) is str and capture_words.is_reason(value)
+        return self._values.keep(value) if said else self._values.value(value, names=Names.UNKNOWN)
 
     def _figures(self, value: Json, place: Place) -> Json:
         if type(value) is not dict or type(value.get("fields")) is not dict:
@@ -181,7 +182,10 @@ class RecordRedactor:
     def _events(self, value: Json, place: Place) -> Json:
         if type(value) is not dict:
             return self._values.value(value)
-        return {name if own.is_own(name) else self._text(name): amount for name, amount in value.items()}
+        return {
+            name if own.is_own(name) else self._text(name): self._numbers(amount, place)
+            for name, amount in value.items()
+        }
 
     def _notes(self, value: Json, place: Place) -> Json:
         """Notes keep their code; the place keeps the API's names; what is quoted is scrambled."""
@@ -207,7 +211,7 @@ class RecordRedactor:
 
     def _word_kept(self, value: Json) -> Json:
         """A word of this program's own, or what else stands in its place."""
-        if type(value) is str and re.fullmatch("[a-z_]{1,40}", value):
+        if type(value) is str and capture_words.is_code(value):
             return self._values.keep(value)
         return self._values.value(value)
 
@@ -250,7 +254,7 @@ class RecordRedactor:
         for name, count in paths.items():
             method, space, path = name.partition(" ")
             told = (method if own.is_own(method.lower()) else self._text(method)) + space + self.addresses.path(path)
-            out[told] = count
+            out[told] = self._numbers(count, place)
         return out
 
     def _modes(self, modes: Json, place: Place) -> Json:
@@ -267,6 +271,7 @@ class RecordRedactor:
             return name + colon + self._text(rest)
         host, slash, path = host.partition("/")
         scheme = scheme if scheme in SCHEMES else self._text(scheme)
+        self._values.keep(name)
         return f"{name}:{scheme}://{self.addresses.host(host)}{slash}{self.addresses.path(path)}"
 
     def _options(self, options: Json, place: Place) -> Json:
@@ -274,8 +279,7 @@ class RecordRedactor:
             return self._values.value(options)
         out: dict[str, Any] = {}
         for name, value in options.items():
-            own_name = name.startswith(("capture_", "guard_")) and len(name) < 40
-            new = name if own_name else self._text(name)
+            new = name if name in capture_words.OPTIONS else self._text(name)
             out[new] = self._text(value) if type(value) is str else self._values.value(value)
         return out
 

@@ -24,8 +24,8 @@ type Found = Callable[[str, str | None], Iterable[Span]]
 """Where a text holds what must not be shown: begin and end of each, in characters. Given the text and the name of the
 member or header that it is."""
 
-KEPT_WORDS = frozenset(("true", "false", "null", "msg", "toolu", "srvtoolu", "mcptoolu", "req", "msgbatch"))
-"""Literals of JSON, and what the API's ids begin with."""
+KEPT_WORDS = frozenset(("true", "false", "null"))
+"""Literals of JSON, so that JSON in a text stays some."""
 
 _MOST_KNOWN = 32 * 1024 * 1024  # characters of texts remembered: a conversation resends everything
 
@@ -45,6 +45,7 @@ _TOO_LONG = re.compile(r"prompt is too long: [0-9]{1,8} tokens > [0-9]{1,8} maxi
 _LONG_NUMBER = 8
 _MADE_UP = "msg_claude_tap_capture"
 _REMINDER_HEAD = 400
+_LONGEST_PHRASE = 60
 _scanstring: Callable[[str, int, bool], tuple[str, int]] = decoder.scanstring  # type: ignore[attr-defined]
 
 
@@ -216,30 +217,48 @@ def respelled(written: str, new: str) -> str:
 
 
 def kept_spans(text: str) -> list[Span]:
-    """The phrases of a text that stay: what its label is told from, and the API's sentence on a prompt too long."""
-    spans: list[Span] = []
-    if text.startswith(_MADE_UP):
-        return [(0, len(_MADE_UP))]
-    if labels.describe_text(text) is not None:
-        spans += _label_spans(text)
-    if "prompt is too long" in text:
-        spans += [match.span() for match in _TOO_LONG.finditer(text)]
-    elif text.startswith("[SUGGESTION MODE"):
-        return [(0, len("[SUGGESTION MODE"))]
+    """The phrases of a text that stay: what its label is told from, and the API's sentence on a prompt too long. Of a
+    phrase that is only begun the whole words stay, so that two texts that part behind them part there as before."""
+    head = text[: labels._HEAD]
+    begin = len(head) - len(head.lstrip())
+    end = begin + _phrase_length(text[begin : begin + _LONGEST_PHRASE])
+    spans = [(begin, end)] if end > begin else []
+    if text.startswith(labels._REMINDER, begin):
+        head = text[begin : begin + _REMINDER_HEAD]
+        signs = [re.finditer(re.escape(sign), head) for sign, _ in labels._REMINDERS]
+        spans += sorted((begin + match.start(), begin + match.end()) for found in signs for match in found)
+    elif "prompt is too long" in text:
+        spans += [match.span() for match in _TOO_LONG.finditer(text, end)]
     return spans
 
 
-def _label_spans(text: str) -> list[Span]:
-    """The beginning that a label is told from, and the sign of a reminder."""
-    begin = len(text[:2000]) - len(text[:2000].lstrip())
-    if text.startswith(labels._REMINDER, begin):
-        spans = [(begin, begin + len(labels._REMINDER))]
-        head = text[begin : begin + _REMINDER_HEAD]
-        for sign, _ in labels._REMINDERS:
-            if (at := head.find(sign)) >= 0:
-                return [*spans, (begin + at, begin + at + len(sign))]
-        return spans
-    return [(begin, begin + len(sign)) for sign, _ in labels._BEGINNINGS if text.startswith(sign, begin)][:1]
+def _phrase_length(text: str) -> int:
+    """How many characters a text has of the phrase that it begins with: all, or whole words and what follows each."""
+    following, whole = _phrases()
+    at = 0
+    while text[at : at + 1] and text[at] in following.get(text[:at], ""):
+        at += 1
+    if text[:at] in whole:
+        return at
+    while at and (text[at - 1].isalnum() or not any(map(str.isalnum, text[:at]))):
+        at -= 1
+    return at
+
+
+def known_phrases() -> list[str]:
+    """Beginnings and signs that stay in a text."""
+    return [labels._REMINDER, _MADE_UP, *(sign for sign, _ in (*labels._BEGINNINGS, *labels._REMINDERS))]
+
+
+@cache
+def _phrases() -> tuple[dict[str, str], frozenset[str]]:
+    """Beginnings of phrases, each with the characters that may follow it; and the phrases."""
+    whole = frozenset((labels._REMINDER, _MADE_UP, *(sign for sign, _ in labels._BEGINNINGS)))
+    following: dict[str, str] = {}
+    for phrase in whole:
+        for at, char in enumerate(phrase):
+            following[phrase[:at]] = following.get(phrase[:at], "") + char
+    return following, whole
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,3 +48,29 @@ def test_what_cannot_be_redacted_is_not_written_as_it_is(monkeypatch: pytest.Mon
     told = json.loads(lines[0])
     assert (told["id"], told["time"], told["notes"][0]["code"]) == ("1", REQUEST["time"], "not_redacted")
     assert len(warned) == 1
+
+
+def test_what_still_shows_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault in one rule: the line is looked at again before it is written."""
+    monkeypatch.setattr(RecordRedactor, "_path", lambda self, path, place: path)
+    warned: list[str] = []
+    record = {**REQUEST, "path": "/v1/messages/quarrymaster"}
+    body = {"messages": [{"role": "user", "content": "ask the quarrymaster"}]}
+    line = LineRedactor(warned.append).line(dump({**record, "body": body}))
+    assert b"quarrymaster" not in line and json.loads(line)["notes"][0]["code"] == "not_redacted"
+    assert len(warned) == 1 and "at path" in warned[0]
+
+
+def test_a_word_of_the_apis_own_in_a_text_is_no_fault() -> None:
+    content = "amazonaws anthropic streamRawPredict count_tokens Environment upstream"
+    record = {
+        **REQUEST,
+        "host": "bedrock-runtime.us-east-1.amazonaws.com",
+        "path": "/model/anthropic.claude-opus-4-5/invoke-with-response-stream",
+        "body": {"system": "# Environment", "messages": [{"role": "user", "content": content}]},
+    }
+    warned: list[str] = []
+    redactor = LineRedactor(warned.append)
+    for _ in range(2):
+        assert "body" in json.loads(redactor.line(dump(record)))
+    assert warned == []

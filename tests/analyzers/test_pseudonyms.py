@@ -43,8 +43,33 @@ def test_equal_texts_stay_equal_and_distinct_ones_distinct(a: str, b: str) -> No
 @given(st.text(st.characters(categories=("L", "N")), max_size=60), st.integers(0, 60), st.characters(categories=("L",)))
 def test_words_part_at_the_same_character_as_before(word: str, at: int, char: str) -> None:
     other = word[:at] + char + word[at + 1 :]
-    words = Pseudonyms(KEY)
-    assert _common(words.word(word), words.word(other)) == _common(word, other)
+    for words in (Pseudonyms(KEY), SCRAMBLER.words):
+        assert _common(words.word(word), words.word(other)) == _common(word, other)
+
+
+@given(st.sampled_from(sorted(KEPT_WORDS)), st.integers(0, 5), st.text("abefnrstuxz0", max_size=6))
+def test_words_part_where_they_did_from_words_that_stay(word: str, at: int, rest: str) -> None:
+    other = word[:at] + rest
+    assert _common(SCRAMBLER.text(other), word) == _common(other, word)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("You are Claude Code, Anthropic's CLI.", "You are Roberta's clerk."),
+        ("<command-name>/clear", "<command-line>"),
+        ("# Environment", "# zebra"),
+        ("<system-reminder>\n# userEmail\nx # claudeMd", "<system-reminder>\n# userEmail\nx # zebra"),
+    ],
+)
+def test_texts_part_behind_the_words_that_a_known_beginning_shares(one: str, other: str) -> None:
+    begun = _common(one, other)
+    assert SCRAMBLER.text(one)[:begun] == SCRAMBLER.text(other)[:begun]
+
+
+def test_a_word_that_also_begins_a_phrase_keeps_its_pseudonym() -> None:
+    for word in ("You", "env", "<env", "data", "gitStat", "Conte"):
+        assert SCRAMBLER.text(word) == SCRAMBLER.text(f"({word}")[1:] != word
 
 
 @given(st.text("0123456789abcdef", min_size=1, max_size=80))
@@ -78,7 +103,7 @@ def test_another_run_gives_other_words() -> None:
 
 def test_no_word_becomes_one_that_stays() -> None:
     words = Pseudonyms(KEY, frozenset(("a", "b", "c")))
-    assert [words.word(word) for word in "abc"] == ["a", "b", "c"]
+    assert [words.word(word) for word in "abcA"] == ["a", "b", "c", "A"]
     assert len({words.word(letter) for letter in "abcdefghijklmnopqrstuvwxyz"}) == 26
 
 
