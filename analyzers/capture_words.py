@@ -10,8 +10,8 @@ from analyzers.api_words import KEYS, WORDS, word_set
 
 # fmt: off
 _CODES = word_set("""
-    base64 answer not seen rewritten unfinished answered early locally assembled bare event binary body block empty in file
-    over limit size differs bom bytes as characters cache split incomplete charset ignored content malformed type
+    base64 answer not seen rewritten unfinished answered early locally assembled bare event binary body block empty in
+    file over limit size differs bom bytes as characters cache split incomplete charset ignored content malformed type
     mismatch missing counter huge rejected damaged marker decoded double encoded serialised duplicate key events
     guard blocked failed warned idle timeout informational input grew line final log json measured read output
     unknown raw surrogates rebuilt from replayed request cut saved flight server rounds stream time unreadable

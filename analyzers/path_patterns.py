@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-type _Left = tuple[tuple[str, ...], ...]
+type _Left = tuple[tuple[str, tuple[str, ...]], ...]
 
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\*|[0-9]+)\]")
 
@@ -22,20 +22,22 @@ class BadPattern(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a walk is, as far as patterns go. ``kept`` and ``dropped``: a pattern has come to its end here or above."""
+    """Where a walk is, as far as patterns go. ``kept`` and ``dropped``: a pattern has come to its end here or above.
+    ``met``: the patterns, as they were written, that came to an end anywhere so far; all places of a walk share it."""
 
     keep: _Left = ()
     drop: _Left = ()
     kept: bool = False
     dropped: bool = False
+    met: set[str] = field(default_factory=set, compare=False, repr=False)
 
     def below(self, step: str | int) -> Place:
         """The place one step down."""
         if not self.keep and not self.drop:
             return self
-        keep, kept = _followed(self.keep, str(step))
-        drop, dropped = _followed(self.drop, str(step))
-        return Place(keep, drop, self.kept or kept, self.dropped or dropped)
+        keep, kept = _followed(self.keep, str(step), self.met)
+        drop, dropped = _followed(self.drop, str(step), self.met)
+        return Place(keep, drop, self.kept or kept, self.dropped or dropped, self.met)
 
     def at(self, path: str) -> Place:
         """The place at the end of a path."""
@@ -50,7 +52,8 @@ NOWHERE = Place()
 
 def patterns(keep: Sequence[str], drop: Sequence[str]) -> Place:
     """The root of all values, for some patterns. Raises BadPattern."""
-    return Place(tuple(map(steps_of, keep)), tuple(map(steps_of, drop)))
+    kept, dropped = (tuple((path, steps_of(path)) for path in paths) for paths in (keep, drop))
+    return Place(kept, dropped)
 
 
 def steps_of(path: str) -> tuple[str, ...]:
@@ -68,14 +71,15 @@ def steps_of(path: str) -> tuple[str, ...]:
     return tuple(steps)
 
 
-def _followed(left: _Left, step: str) -> tuple[_Left, bool]:
+def _followed(left: _Left, step: str, met: set[str]) -> tuple[_Left, bool]:
     """What is left of some patterns behind a step, and whether one ends there."""
     ends = False
-    rest: list[tuple[str, ...]] = []
-    for steps in left:
+    rest: list[tuple[str, tuple[str, ...]]] = []
+    for path, steps in left:
         if steps[0] in (step, "*"):
             if len(steps) == 1:
                 ends = True
+                met.add(path)
             else:
-                rest.append(steps[1:])
+                rest.append((path, steps[1:]))
     return tuple(rest), ends

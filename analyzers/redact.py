@@ -242,14 +242,13 @@ class Redactor:
         if self._only_found and not place.dropped:
             new = self.scrambler.text(text, name if type(name) is str else None)
             return self._folded(name, text, new, names, False, parent)
-        if not place.dropped:
-            if names not in (Names.USER, Names.PROPERTIES, Names.SCHEMA):
-                if (told := self._own_value(name, text)) is not None:
-                    return told
-            elif names is Names.SCHEMA and (
-                (name == "type" and text in own.SCHEMA_TYPES) or (name == "$schema" and _DRAFT.fullmatch(text))
-            ):
-                return self.keep(text)
+        if names not in (Names.USER, Names.PROPERTIES, Names.SCHEMA):
+            if (told := self._own_value(name, text)) is not None:
+                return told
+        elif names is Names.SCHEMA and (
+            (name == "type" and text in own.SCHEMA_TYPES) or (name == "$schema" and _DRAFT.fullmatch(text))
+        ):
+            return self.keep(text)
         media = self._media(text, parent, names) if name == "data" else None
         return self._folded(name, text, self.text(text) if media is None else media, names, place.dropped, parent)
 
@@ -342,12 +341,12 @@ class Redactor:
     def _folded(self, name: Any, original: str, new: str, names: Names, dropped: bool, parent: Any) -> Json:
         """The text, or its marker where it is to be folded. The hash is a keyed one of the original's, as in the
         marker of the same text that was folded before."""
+        if names is not Names.USER and name in IDENTIFYING:
+            return new
         if not self._markers:
             return _blanked(new) if dropped else new
         limit = self._fold_over
         if not dropped and (limit is None or len(original) <= limit):
-            return new
-        if not dropped and names is not Names.USER and name in IDENTIFYING:
             return new
         around = {key: parent.get(key) for key in ("type", "media_type")} if type(parent) is dict else {}
         marker = fold({**around, name if type(name) is str else "": original}, 0)[name if type(name) is str else ""]

@@ -114,12 +114,14 @@ class _Body:
         return f'"{respelled(written, new)}"'
 
     def _scalar(self, token: str) -> str:
-        names, place = self._names(), self._here()
-        self._passed()
         bare = token.lstrip("\ufeff")
-        if bare in _LITERALS or names is Names.API or names is Names.COUNTERS or place.kept:
-            return token
-        return token[: len(token) - len(bare)] + self._redactor.scrambler.number(bare)
+        new = bare
+        if bare not in _LITERALS and not self._here().kept:
+            number = parse(bare.encode()).value
+            made = self._redactor.scalar(self._name(), number, self._names(), self._here(), self._around())
+            new = bare if made is number else str(made)
+        self._passed()
+        return token[: len(token) - len(bare)] + new
 
     def _passed(self) -> None:
         """A value is through."""

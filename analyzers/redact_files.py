@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -32,6 +31,7 @@ from analyzers.redact_body import redacted_body
 from analyzers.redact_check import Canaries
 from analyzers.redact_exchange import exchange_records
 from analyzers.redact_logs import LogRedactor
+from analyzers.redact_place import Parts, copied_names, working_folder
 from analyzers.redact_records import RecordRedactor
 from analyzers.redact_words import own_words
 from analyzers.scrambled_text import Found
@@ -99,19 +99,19 @@ def redact_files(source: str, target: str, wish: Wish) -> Outcome:
     _may_be_written(source, place, wish.force)
     sources = Sources([source])
     run = _Run(secrets.token_bytes(32), wish)
-    part = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
-    try:
+    with working_folder(place) as folder:
+        part = folder / place.name
         with watched(run.share, "redacting"):
             outcome = run.folder(sources, source, part) if Path(source).is_dir() else run.file(sources, part)
         with watched(run.share, "checking"):
             run.check(part, outcome)
         _put_in_place(part, place)
-    finally:
-        if part.is_dir():
-            shutil.rmtree(part, ignore_errors=True)
-        else:
-            part.unlink(missing_ok=True)
     outcome.written = [_in_place(one, part, place) for one in outcome.written]
+    outcome.problems += [
+        Problem(path, "no place of the input is so: nothing was kept or dropped there")
+        for path, _ in (*wish.root.keep, *wish.root.drop)
+        if path not in wish.root.met
+    ]
     return outcome
 
 
@@ -168,7 +168,7 @@ class _Run:
         outcome = Outcome()
         self._whole = sources.size()
         [file] = sources.files
-        self._one(sources, file, part, outcome, packed=str(part).removesuffix(".part").rpartition(".")[0])
+        self._one(sources, file, part, outcome)
         return outcome
 
     def folder(self, sources: Sources, source: str, part: Path) -> Outcome:
@@ -177,14 +177,14 @@ class _Run:
         self._whole = sources.size()
         part.mkdir(mode=0o700)
         root = Path(source)
-        for file in sources.files:
-            kind = sources.kind(file)
+        kinds = {Path(file).relative_to(root).parts: sources.kind(file) for file in sources.files}
+        bodies = [steps for steps, kind in kinds.items() if kind == "body"]  # without times: files are their order
+        names = copied_names(kinds, bodies, self._records.addresses.file)
+        self._tell_left_out(root, kinds, outcome)
+        for steps, kind in kinds.items():
             if kind not in _OWN_FORM and kind not in _CONVERTED:
-                if kind not in ("empty", "companion"):
-                    outcome.problems.append(Problem(file, "of no kind that can be redacted; it was left out"))
                 continue
-            inside = [self._records.addresses.file(step) for step in Path(file).relative_to(root).parts]
-            place = part.joinpath(*inside)
+            file, place = str(root.joinpath(*steps)), part.joinpath(*names[steps])
             if kind in _CONVERTED:
                 place = place.with_name(f"{place.name}.jsonl.zst")
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -193,7 +193,14 @@ class _Run:
             raise NotRedacted(f"{source} holds nothing that can be redacted", 3)
         return outcome
 
-    def _one(self, sources: Sources, file: str, place: Path, outcome: Outcome, packed: str | None = None) -> None:
+    def _tell_left_out(self, root: Path, kinds: Mapping[Parts, Kind], outcome: Outcome) -> None:
+        """Says of every file of the folder that none is made of it."""
+        for path in sorted(path for path in root.rglob("*") if not path.is_dir()):
+            kind = kinds.get(path.relative_to(root).parts)
+            if kind not in _OWN_FORM and kind not in _CONVERTED:
+                outcome.problems.append(Problem(str(path), "of no kind that can be redacted; it was left out"))
+
+    def _one(self, sources: Sources, file: str, place: Path, outcome: Outcome) -> None:
         kind = sources.kind(file)
         writers: dict[str, Callable[[Source, _Sink, list[int]], Iterator[None]]] = {
             "capture": self._capture,
@@ -210,9 +217,8 @@ class _Run:
             head = stream.read(4)
             stream.seek(0)
             source = Source(stream, file, str(stream.name), outcome.problems)
-            name = packed or place.name
-            as_it_was = head == ZSTD_MAGIC and kind == "capture" and not name.endswith((".jsonl", ".json"))
-            compressed = as_it_was or name.endswith(".zst")
+            as_it_was = head == ZSTD_MAGIC and kind == "capture" and place.suffix not in (".jsonl", ".json")
+            compressed = as_it_was or place.suffix == ".zst"
             with _writing(place, compressed) as sink:
                 for _ in write(source, sink, counts):
                     pass

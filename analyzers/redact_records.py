@@ -132,7 +132,7 @@ class RecordRedactor:
     def _inside(self, place: Place) -> Place:
         """The place of a body's members: patterns may begin with ``body`` or with the member itself."""
         root = self._root
-        return Place(root.keep + place.keep, root.drop + place.drop, place.kept, place.dropped)
+        return Place(root.keep + place.keep, root.drop + place.drop, place.kept, place.dropped, root.met)
 
     def _value(self, value: Json, place: Place) -> Json:
         return self._values.value(value, place)

@@ -12,6 +12,7 @@ import pytest
 
 from analyzers.path_patterns import patterns
 from analyzers.redact import Redactor
+from analyzers.redact_body import redacted_body
 from analyzers.redact_check import Canaries
 from analyzers.redact_records import RecordRedactor
 from analyzers.wire.fold import Elided, fold, unfold
@@ -282,3 +283,12 @@ def test_long_words_that_begin_alike_share_no_key_behind_the_place_where_they_pa
     one, other = _redacted(_body(known)), _redacted(_body(secret))
     tail_of = [made["messages"][0]["content"][len(head) + 1 :] for made in (one, other)]
     assert sum(a == b for a, b in zip(*tail_of, strict=True)) < 12
+
+
+def test_numbers_in_the_text_of_a_body_go_where_they_go_in_its_value() -> None:
+    data = b'{"metadata":{"user_id":12345678},"max_tokens":4096,"usage":{"input_tokens":7},"tools":[{"input_schema":' \
+           b'{"maximum":60,"minLength":1234567}}],"x":5,"top_p":0.90,"id":1.50e3}'  # fmt: skip
+    told = json.loads(redacted_body(data, Redactor(KEY)))
+    value = json.loads(dump(Redactor(KEY).unmarked().value(parse(data).value)))
+    assert told == value and told["metadata"]["user_id"] != 12345678 and told["max_tokens"] == 4096
+    assert len(redacted_body(data, Redactor(KEY))) == len(data)

@@ -6,23 +6,29 @@ import base64
 import io
 import json
 import os
+import signal
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 from capture_files import body, end, packed, request, response, start, written
+from same_figures import differences
+from same_figures import result as shown
 from saved_http import ASKED, SSE, entry, har
 from session_logs import assistant, lines, user
 from typer.testing import CliRunner
 
 from analyzers import redact_files as files
 from analyzers.cli import app
+from analyzers.path_patterns import patterns
 from analyzers.readers.captures import CaptureStream
 from analyzers.readers.sources import Sources
 from analyzers.redact import Redactor
 from analyzers.redact_check import Canaries
 from analyzers.redact_files import NotRedacted, Wish, redact_files
+from analyzers.redact_place import working_folder
 from analyzers.redact_records import RecordRedactor
 from analyzers.wire.jsontext import parse
 
@@ -196,3 +202,70 @@ def test_packed_captures_stay_packed_and_bodies_stay_bodies(tmp_path: Path) -> N
     assert json.loads((tmp_path / "out.json").read_bytes())["messages"][0]["role"] == "user"
     redact_files(str(tmp_path / "body.json"), str(tmp_path / "out.jsonl"), Wish(as_capture=True))
     assert (tmp_path / "out.jsonl").read_bytes().startswith(b'{"kind":"request"')
+
+
+# Names and places
+
+
+def test_copies_of_bodies_are_numbered_as_the_originals(tmp_path: Path) -> None:
+    names = ["b/nora.json", "b/adam.json", "a/x/zoe.json", "zed.json", "abe.json", "a/yan.json", "a/x/amy.json"]
+    for at, name in enumerate(sorted(names)):
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).write_bytes(body("x" * (at + 1)))
+    redact_files(str(tmp_path / "in"), str(tmp_path / "out"), Wish())
+
+    def lengths(folder: str) -> list[int]:
+        found = Sources([str(tmp_path / folder)]).exchanges([])
+        return [len(one.request.body["messages"][0]["content"]) for one in found if one.request]  # type: ignore[index, call-overload]
+
+    assert lengths("out") == lengths("in")
+    told = [str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*.json")]
+    assert not any(name.removesuffix(".json") in text for text in told for name in ("nora", "adam", "abe", "amy"))
+
+
+def test_what_a_folder_holds_besides_is_told(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    _capture(tmp_path / "in")
+    (tmp_path / "in" / "README.md").write_text("about us")
+    (tmp_path / "in" / ".env").write_text("KEY=1")
+    outcome = redact_files(str(tmp_path / "in"), str(tmp_path / "out"), Wish())
+    assert sorted(Path(problem.place).name for problem in outcome.problems) == [".env", "README.md"]
+
+
+def test_a_pattern_that_meets_nothing_is_told(tmp_path: Path) -> None:
+    root = patterns(["messages[*].content", "tools[7]"], ["headers.x-other", "body.metadata"])
+    outcome = redact_files(str(_capture(tmp_path)), str(tmp_path / "out.jsonl"), Wish(root))
+    assert [problem.place for problem in outcome.problems] == ["tools[7]", "headers.x-other", "body.metadata"]
+
+
+def test_what_a_killed_run_left_is_removed_and_what_another_run_holds_is_not(tmp_path: Path) -> None:
+    left = tmp_path / ".out.jsonl.0123abcd.part"
+    left.mkdir()
+    (left / "out.jsonl").write_text("half")
+    with working_folder(tmp_path / "out.jsonl") as held:
+        redact_files(str(_capture(tmp_path)), str(tmp_path / "out.jsonl"), Wish())
+        assert held.is_dir() and not left.exists()
+    assert sorted(os.listdir(tmp_path)) == ["in.jsonl.zst", "out.jsonl"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_run_that_is_told_to_end_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    with pytest.raises(SystemExit) as ended, working_folder(tmp_path / "out.jsonl") as held:
+        (held / "out.jsonl").write_text("half")
+        os.kill(os.getpid(), number)
+        time.sleep(1)
+    assert ended.value.code == 128 + number and os.listdir(tmp_path) == []
+    assert signal.getsignal(number) is signal.SIG_DFL
+
+
+def test_what_is_dropped_keeps_words_of_the_api_and_pairs_of_ids(tmp_path: Path) -> None:
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"path": "/home/ada"}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "quarry"}
+    messages = [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+    asked = json.dumps(ASKED | {"messages": messages}).encode()
+    place = written(tmp_path, "in.jsonl", start(), request("1", asked), response("1"))
+    redact_files(str(place), str(tmp_path / "out.jsonl"), Wish(patterns([], ["body.messages"])))
+    before, after = (shown([path], "show", "1") for path in (place, tmp_path / "out.jsonl"))
+    told = [difference for difference in differences(before, after) if ".what: None / 'dropped'" not in difference]
+    assert told == []
+    assert b'"_elided":"dropped"' in (tmp_path / "out.jsonl").read_bytes()
