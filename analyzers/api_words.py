@@ -226,7 +226,7 @@ _BETA = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+){0,8}-20([0-9]{6}|[0-9]{2}-[0-9]{
 _VERSION = re.compile(r"v?[0-9]{1,3}(\.[0-9]{1,4}){0,2}([+-]?(alpha|beta|rc|dev|post|a|b)[.]?[0-9]{0,4})?")
 _NUMBERS = re.compile(r"[0-9]{1,15}(\.[0-9]{1,6})?")
 _TIME = re.compile(
-    r"(19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
+    r"(19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?"
     r"|[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} 20[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT"
 )
 
@@ -245,8 +245,13 @@ def is_own(value: str) -> bool:
     return all(_DATED.fullmatch(word) for word in figures)
 
 
+def is_dated_version(value: str) -> bool:
+    """Whether a value is a version that a date names: of the API itself, or of a cloud's."""
+    return re.fullmatch(r"(bedrock-|vertex-)?202[0-9]-[0-9]{2}-[0-9]{2}", value) is not None
+
+
 def is_time(value: str) -> bool:
-    """Whether a value is a time as APIs write it."""
+    """Whether a value is a time as APIs write it. A day alone is none: somebody may have been born on it."""
     return _TIME.fullmatch(value) is not None
 
 

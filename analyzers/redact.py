@@ -270,7 +270,9 @@ class Redactor:
             return self.keep(text)
         if name == "user_id":
             return self._user_id(text)
-        if name in ("betas", "anthropic_beta", "anthropic_version") and (own.is_beta(text) or own.is_time(text)):
+        if name in ("betas", "anthropic_beta") and own.is_beta(text):
+            return self.keep(text)
+        if name == "anthropic_version" and own.is_dated_version(text):
             return self.keep(text)
         if name == "version" and own.is_version(text):
             return self.keep(text)

@@ -72,7 +72,7 @@ class Addresses:
         name = name.lower()
         if name.startswith(_NUMBERED) and (_COUNT.fullmatch(value) or own.is_time(value)):
             return self._values.keep(value)
-        if name == "anthropic-version" and (own.is_time(value) or own.is_beta(value)):
+        if name == "anthropic-version" and own.is_dated_version(value):
             return self._values.keep(value)
         if name == "anthropic-beta":
             return ",".join(
@@ -129,7 +129,7 @@ class Addresses:
         out = []
         for pair in _PAIRS.split(query):
             name, equals, value = pair.partition("=")
-            if name in KEPT_PARAMETERS and (own.is_own(value) or own.is_time(value)):
+            if name in KEPT_PARAMETERS and (own.is_own(value) or own.is_dated_version(value)):
                 out.append(self._values.keep(pair))
             elif name in KEPT_PARAMETERS:
                 out.append(name + equals + self._text(value))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 _PAGE = re.compile(rb"/Type\s*/Page(?![a-zA-Z])")
 _HEAD = 65_536
+_WEBP_SIZES = {b"VP8X": (24, 30), b"VP8L": (21, 25), b"VP8 ": (26, 30)}
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 
@@ -39,7 +40,9 @@ def _kept(text: str, media_type: str) -> Iterator[tuple[int, int]]:
     elif data[:4] == b"GIF8":
         yield 0, 10
     elif data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        yield 0, 30
+        yield from ((0, 4), (8, 16))
+        if data[12:16] in _WEBP_SIZES:
+            yield _WEBP_SIZES[data[12:16]]
     elif data[:2] == b"\xff\xd8":
         yield from _jpeg(data)
 

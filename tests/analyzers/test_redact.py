@@ -99,6 +99,14 @@ def test_counters_stay_whatever_their_names() -> None:
     assert _redacted({"usage": usage})["usage"] == usage
 
 
+def test_a_day_alone_is_no_time() -> None:
+    born = "1975-03-14"
+    body = {"created_at": born, "timestamp": born, "anthropic_beta": [born], "anthropic_version": born}
+    assert born not in json.dumps(_redacted(body))
+    told = {"created_at": "2026-03-14T09:00:00Z", "anthropic_version": "bedrock-2023-05-31"}
+    assert _redacted(told) == told
+
+
 def test_a_name_beside_counters_that_no_counter_has_does_not_stay() -> None:
     for name in ("jane_doe_tokens", "acme-corp", "input_tokens_4b1c9f", "jane"):
         assert name not in _redacted({"usage": {"input_tokens": 7, name: 5}})["usage"]

@@ -213,9 +213,14 @@ def test_measures_of_images_are_kept_and_nothing_else_of_them() -> None:
     exif = b"\xff\xe1" + struct.pack(">H", len(preface) + 2) + preface
     frame = b"\xff\xc0" + struct.pack(">HBHH", 17, 8, 768, 1024) + bytes(12)
     png = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 640, 480) + b"secret of an image" * 9
+    webp = b"RIFF" + b"hidd" + b"WEBP"
     for data, media_type, shown in (
         (b"\xff\xd8" + exif + frame + bytes(range(200)), "image/jpeg", "image/jpeg 1024x768"),
         (png, "image/png", "image/png 640x480"),
+        (webp + b"VP8X" + b"hiddenwo" + bytes((99, 0, 0, 49, 0, 0)) + b"secret of", "image/webp", "image/webp 100x50"),
+        (webp + b"VP8L" + b"hidde" + bytes((99, 64, 12, 0)) + b"secret of an image", "image/webp", "image/webp 100x50"),
+        (webp + b"VP8 " + b"hidden wor" + bytes((100, 0, 50, 0)) + b"secret of", "image/webp", "image/webp 100x50"),
+        (b"GIF89a" + bytes((100, 0, 50, 0)) + b"secret of an image", "image/gif", "image/gif 100x50"),
         (b"%PDF-1.4 hidden words /Type /Page hidden words" * 2, "application/pdf", "application/pdf, 2 pages"),
     ):
         source = {"type": "base64", "media_type": media_type, "data": base64.b64encode(data).decode()}
