@@ -61,6 +61,8 @@ _LIMIT_WORDS = word_set("""
     remaining reset status utilization representative claim fallback percentage surpassed threshold disabled reason in
     use
 """)
+_NUMBER = re.compile(r"(?<![^\s(])(?:[0-9]{1,3}(?:,[0-9]{3}){1,3}|[0-9]{1,7})(?![^\s:;),])")
+_REASON_WORD = re.compile(r"[^\W_]+(?:['_][^\W_]+)*")
 _PART = re.compile("[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _MORE_COUNTED = word_set("""
     image images audio video text reasoning thinking prediction accepted rejected search fetch counter counters
@@ -87,10 +89,11 @@ def is_code(text: str) -> bool:
 
 def is_reason(text: str) -> bool:
     """Whether a text is a reason that this program gives: its words, and counts."""
-    return len(text) <= 200 and all(
-        word in _SENTENCES or (word.isascii() and word.isdigit() and len(word) <= 9)
-        for word in re.findall(r"[^\W_]+(?:['_][^\W_]+)*", text.lower())
-    )
+    if len(text) > 200:
+        return False
+    parts = _NUMBER.split(text.lower())
+    between = [word for part in parts for word in _REASON_WORD.findall(part)]
+    return all(word in _SENTENCES for word in between) and all(re.search("[a-z]", part) for part in parts[1:-1])
 
 
 def is_header(name: str) -> bool:

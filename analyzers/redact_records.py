@@ -17,7 +17,8 @@ from analyzers.redact import Names, Redactor
 from analyzers.redact_addresses import SCHEMES, Addresses
 from analyzers.wire.jsontext import Json
 
-_NAME_STEPS = re.compile(r"[^.\[\]]+|.")
+_NAME_STEPS = re.compile(r"\[[0-9]{1,6}\]|[^.\[\]]+|.")
+_INDEX = re.compile(r"\[[0-9]{1,6}\]")
 
 
 class RecordRedactor:
@@ -200,7 +201,7 @@ class RecordRedactor:
                 out[name] = self._word_kept(member)
             elif name == "path" and type(member) is str:
                 out[name] = "".join(
-                    step if step in own.KEYS or own.is_number(step) else self._text(step)
+                    step if step in own.KEYS or _INDEX.fullmatch(step) else self._text(step)
                     for step in _NAME_STEPS.findall(member)
                 )
             elif name == "detail" and type(member) is str:
