@@ -14,7 +14,7 @@ from mitmproxy import version
 
 from addon.flow_exchange import exchange_of
 from addon.screens import Chosen
-from analyzers.redact_exchange import exchange_records
+from analyzers.capture_lines import lines_of
 from analyzers.wire.jsontext import dump
 from analyzers.wire.record import FileHead, end_record, start_record
 
@@ -63,6 +63,6 @@ def capture_lines(chosen: Sequence[Chosen]) -> Iterator[bytes]:
         exchange = exchange_of(flow, route, told, bounded=False)
         requests += exchange.request is not None
         responses += exchange.response is not None
-        for record in exchange_records(exchange, str(number)):
+        for record in lines_of(exchange, str(number)):
             yield dump(record)
     yield dump(end_record(time.time(), requests=requests, responses=responses, lost=0, unmatched={}))

@@ -36,4 +36,5 @@ def _show(share: Callable[[], float], what: str, done: threading.Event) -> None:
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(what, total=1.0)
         while not done.wait(_EVERY):
-            progress.update(task, completed=share())
+            read = share()
+            progress.update(task, completed=read, total=1.0 if read < 1.0 else None)  # None: on the move, end unknown

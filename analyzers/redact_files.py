@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
+from analyzers.capture_lines import lines_of
 from analyzers.exchange import Problem
 from analyzers.path_patterns import NOWHERE, Place
 from analyzers.progress import watched
@@ -29,7 +30,6 @@ from analyzers.readers.unpacked import unpacked_lines
 from analyzers.redact import Redactor
 from analyzers.redact_body import redacted_body
 from analyzers.redact_check import Canaries
-from analyzers.redact_exchange import exchange_records
 from analyzers.redact_logs import LogRedactor
 from analyzers.redact_place import Parts, copied_names, working_folder
 from analyzers.redact_records import RecordRedactor
@@ -273,7 +273,7 @@ class _Run:
     def _converted(self, source: Source, sink: _Sink, counts: list[int], reader: Any) -> Iterator[None]:
         for exchange in reader(source):
             counts[0] += 1
-            for record in exchange_records(exchange, str(counts[0])):
+            for record in lines_of(exchange, str(counts[0])):
                 sink.write(dump(self._records.record(record)) + b"\n")
             yield
 

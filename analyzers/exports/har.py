@@ -14,9 +14,9 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
+from analyzers.capture_lines import lines_of
 from analyzers.exchange import Exchange, Request, Response
 from analyzers.exports.printable import in_ascii, printable
-from analyzers.redact_exchange import exchange_records
 from analyzers.wire.fold import Elided
 from analyzers.wire.jsontext import Json, NotJson, dump, parse
 from analyzers.wire.moment import timestamp
@@ -57,7 +57,7 @@ def entry(exchange: Exchange) -> dict[str, Any]:
     request, response = exchange.request, exchange.response
     if request is None:
         raise ValueError("no request")
-    records = {record["kind"]: record for record in exchange_records(exchange, "")}
+    records = {record["kind"]: record for record in lines_of(exchange, "")}
     asked, answered = _Text(request.body), _Text(response and [response.content, response.rest, response.body])
     posted = _posted(request, asked, records["request"])
     content, kind = _content(response, answered, records.get("response", {}))

@@ -1,7 +1,8 @@
 """The bytes of a file, decompressed on the way where it is gzip, zlib or zstd: told by its first bytes.
 
 Memory stays flat however much comes out, since it is handed on in pieces. A library that meets damage forgets what it
-had made of the bytes of that call, so few are given at once.
+had made of the bytes of that call, so few are given at once; and few are read at once, so that the place in the file
+tells how far the reading is.
 """
 
 from __future__ import annotations
@@ -27,19 +28,17 @@ def unpacked(source: Source) -> Iterator[bytes]:
             chunk = source.stream.read(CHUNK)
         return
     codec = DECODERS[kind]()
-    while chunk:
+    source.stream.seek(0)
+    while piece := source.stream.read(_BLOCK):
         try:
-            for begin in range(0, len(chunk), _BLOCK):
-                piece = chunk[begin : begin + _BLOCK]
-                while piece:
-                    if codec.eof:  # gzip and zstd: another member follows
-                        codec = DECODERS[kind]()
-                    yield from codec.pieces(piece)
-                    piece = codec.rest if codec.eof else b""
+            while piece:
+                if codec.eof:  # gzip and zstd: another member follows
+                    codec = DECODERS[kind]()
+                yield from codec.pieces(piece)
+                piece = codec.rest if codec.eof else b""
         except ERRORS:
             source.problem(f"the {kind} data is damaged or followed by something else: it was read up to there")
             return
-        chunk = source.stream.read(CHUNK)
     if not codec.eof:
         source.problem(f"the {kind} data was cut: it was read up to there")
 

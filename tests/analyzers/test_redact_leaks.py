@@ -12,11 +12,11 @@ from urllib.parse import quote, quote_plus
 from capture_files import start, written
 from planted import Planted, corpus, plants
 
+from analyzers.capture_lines import lines_of
 from analyzers.commands_redact import detector
 from analyzers.detect.kinds import KINDS
 from analyzers.readers.source import Source
 from analyzers.readers.unpacked import unpacked_lines
-from analyzers.redact_exchange import exchange_records
 from analyzers.redact_files import Wish, redact_files
 from analyzers.wire.jsontext import dump, parse
 
@@ -26,7 +26,7 @@ SHORTEST = 8
 def _captured(folder: Path, made: list[Planted]) -> Path:
     lines = [start(-1)]
     for number, one in enumerate(made):
-        lines += [dump(record) + b"\n" for record in exchange_records(one.exchange(number), str(number))]
+        lines += [dump(record) + b"\n" for record in lines_of(one.exchange(number), str(number))]
     return written(folder, "planted.jsonl.zst", *lines)
 
 

@@ -20,7 +20,7 @@ from analyzers.wire.record import Record, note_json
 from analyzers.wire.usage import Usage
 
 
-def exchange_records(exchange: Exchange, name: str) -> list[Record]:
+def lines_of(exchange: Exchange, name: str) -> list[Record]:
     """The ``request`` and the ``response`` line. ``name``: joins them."""
     records: list[Record] = []
     if exchange.request is not None:

@@ -10,15 +10,15 @@ from capture_files import end, request, response, start
 from every_kind import file_of
 from saved_http import entry, har
 
+from analyzers.capture_lines import lines_of
 from analyzers.exchange import Exchange
 from analyzers.readers.captures import CaptureStream
 from analyzers.readers.sources import Sources
-from analyzers.redact_exchange import exchange_records
 from analyzers.wire.jsontext import dump
 
 
 def _again(exchange: Exchange) -> Exchange:
-    lines = b"".join(dump(record) + b"\n" for record in exchange_records(exchange, "1"))
+    lines = b"".join(dump(record) + b"\n" for record in lines_of(exchange, "1"))
     [read] = CaptureStream("x").feed(start() + lines)
     return replace(read, place=exchange.place)
 
