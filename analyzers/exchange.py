@@ -112,13 +112,15 @@ class Logged:
 @dataclass(frozen=True, slots=True)
 class Exchange:
     """One request and its answer. ``request`` None: only the answer was found. ``place``: file and line, for
-    messages. ``logged``: where it comes from a client's log instead of the wire."""
+    messages. ``logged``: where it comes from a client's log instead of the wire. ``taken``: how the client was led to
+    the recorder, where the capture says: ``run forward``, ``run reverse``."""
 
     request: Request | None
     response: Response | None
     ended: Ended
     place: str
     logged: Logged | None = None
+    taken: str | None = None
 
     @property
     def time(self) -> float | None:

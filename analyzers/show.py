@@ -103,6 +103,8 @@ def print_shown(
     """Prints the exchange as tables. ``most``: rows of one field before the shorter ones are counted in one line;
     None shows all."""
     lines: list[tables.Grid | Text | str] = [Text(tables.heading(row, exchange), "bold")]
+    if row.taken is not None:
+        lines.append(tables.taken_line(row.taken, exchange))
     if ledger is None:
         lines.append(f"no sizes: {safe(row.reason or 'no body')}")
     else:

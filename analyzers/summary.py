@@ -40,6 +40,7 @@ class Summary:
     request_id: str | None
     ended: str
     reason: str | None
+    taken: str | None
 
     def as_json(self) -> dict[str, Any]:
         """The summary with the API's own names for its counters, null for unknown."""
@@ -64,6 +65,7 @@ class Summary:
             "request_id": self.request_id,
             "ended": self.ended,
             "reason": self.reason,
+            "taken": self.taken,
         }
 
 
@@ -95,6 +97,7 @@ def summarise(exchange: Exchange, n: int, unit: Unit = CHARS) -> Summary:
         request_id=request_id_of(exchange),
         ended=exchange.ended,
         reason=request.reason if request is not None else "the answer's request was not found",
+        taken=exchange.taken,
     )
 
 

@@ -164,6 +164,15 @@ def summary_shares(row: Summary) -> str:
     return shares([(name, share_of(amount, row.chars or 0)) for name, amount in row.fields.items()])
 
 
+def taken_line(taken: str, exchange: Exchange) -> str:
+    """How the client was led to the recorder, and what follows from it."""
+    agent = exchange.request.headers.get("user-agent") if exchange.request is not None else None
+    told = f"taken by: weighbridge {safe(taken)}"
+    if taken == "run reverse" and str(agent).startswith("claude-cli"):
+        return f"{told}; Claude Code sends another request then than it normally does (see weighbridge doctor)"
+    return told
+
+
 def input_sum(row: Summary, *names: str) -> str:
     """``24,623 = 10 + 24,613 + 0``: total input, then uncached, written, read; ``?`` where the answer did not say.
 

@@ -31,8 +31,9 @@ SEEN: dict[str, Any] = {
 USAGE = {"input_tokens": 10, "cache_creation_input_tokens": 24_613, "cache_read_input_tokens": 0, "output_tokens": 45}
 
 
-def start(fold_over: int = 400) -> bytes:
-    return dump(start_record(FileHead(1_796_000_000.0, "0.1.0", "12.3.1", fold_over, ("regular",), {}))) + b"\n"
+def start(fold_over: int = 400, taken: str | None = None) -> bytes:
+    head = FileHead(1_796_000_000.0, "0.1.0", "12.3.1", fold_over, ("regular",), {}, taken=taken)
+    return dump(start_record(head)) + b"\n"
 
 
 def request(name: str, body: bytes, *, at: float = 1.0, fold_over: int = 400, **changes: Any) -> bytes:

@@ -64,6 +64,7 @@ class CaptureStream:
         self._unknown: Counter[str] = Counter()
         self._broken = False
         self._parts = SharedParts()
+        self._taken: str | None = None
 
     def feed(self, chunk: bytes) -> list[Exchange]:
         """The exchanges that end within this piece of the file."""
@@ -94,7 +95,7 @@ class CaptureStream:
             self._problem(f"{self.lost} records could not be written when it was recorded")
         ended: Ended = "in_flight" if being_written else "unanswered"
         for line, request in self._waiting.values():
-            out.append(Exchange(request, None, ended, f"{self.place}:{line}"))
+            out.append(Exchange(request, None, ended, f"{self.place}:{line}", taken=self._taken))
         self._waiting.clear()
         return out
 
@@ -172,9 +173,10 @@ class CaptureStream:
         if ended not in _ENDED:
             raise ValueError(ended)
         line, request = self._waiting.pop(name, (self._line, None))
-        return Exchange(request, response, ended, f"{self.place}:{line}")
+        return Exchange(request, response, ended, f"{self.place}:{line}", taken=self._taken)
 
     def _start(self, record: dict[str, Any]) -> None:
+        self._taken = _text(record.get("taken"))
         if record["format"] != FORMAT:
             found = f"{record['format']!r:.20}"
             self._problem(f"capture format {found} is not the {FORMAT} this version reads; figures may be missing")

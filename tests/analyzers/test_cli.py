@@ -22,7 +22,7 @@ LIST_MEMBERS = {
     "n", "time", "route", "model", "model_requested", "chars", "fields", "wire_bytes", "unexplained", "closes",
     "input_tokens",
     "cache_creation_input_tokens", "cache_read_input_tokens", "total_input_tokens", "output_tokens", "status", "error",
-    "request_id", "ended", "reason",
+    "request_id", "ended", "reason", "taken",
 }  # fmt: skip
 
 
@@ -112,6 +112,20 @@ def test_list_numbers_requests_by_time_over_all_files(session: str) -> None:
     assert first["unexplained"] == 0
     assert rows[1]["total_input_tokens"] is None and rows[1]["request_id"] == "req_9"
     assert rows[2]["status"] is None
+
+
+def test_how_a_request_was_taken_is_told_with_what_follows_for_claude_code(tmp_path: Path) -> None:
+    agents = ("claude-cli/2.1.332 (external, cli)", "anthropic-python/0.97")
+    pairs = [(way, agent) for way in ("run reverse", "run forward", None) for agent in agents]
+    for number, (taken, agent) in enumerate(pairs):
+        sent = request("1", body(), at=float(number), headers=[("user-agent", agent)])
+        written(tmp_path, f"{number}.jsonl", start(taken=taken), sent, response("1"), end())
+    run = CliRunner().invoke(app, ["--captures", str(tmp_path), "list", "--json"])
+    ways = ["run reverse"] * 2 + ["run forward"] * 2 + [None] * 2
+    assert [row["taken"] for row in json.loads(run.stdout)] == ways
+    texts = [CliRunner().invoke(app, ["--captures", str(tmp_path), "show", str(n)]).stdout for n in range(1, 7)]
+    assert ["taken by: weighbridge run reverse" in text for text in texts] == [True, True, False, False, False, False]
+    assert ["another request then" in text for text in texts] == [True, False, False, False, False, False]
 
 
 def test_list_without_a_command_and_from_the_environment(session: str, monkeypatch: pytest.MonkeyPatch) -> None:
