@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -26,6 +24,7 @@ from analyzers.progress import watched
 from analyzers.reading import Given, nothing, opened, print_json, report
 from analyzers.tokenizer import DamagedRanks
 from analyzers.tokens import TextWeight, Weights
+from analyzers.whole_file import whole_file
 
 VARIABLE = "WEIGHBRIDGE_CALIBRATION"
 
@@ -94,15 +93,8 @@ def _written(out: str, data: bytes) -> None:
     """Writes the file whole or not at all."""
     place = Path(out).expanduser()
     try:
-        handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name[:80]}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.replace(name, place)
-        except OSError:
-            with suppress(OSError):
-                os.unlink(name)
-            raise
+        with whole_file(place) as file:
+            file.write(data)
     except OSError as error:
         raise Failure(f"{out} cannot be written ({error.strerror or error}): name a file with -o", 2) from None
     print(f"{safe(out)}: use it with --calibration, or as ${VARIABLE}", file=sys.stderr)

@@ -31,7 +31,7 @@ def cost(given: Given, by: str | None, tz: str, prices: str | None, as_json: boo
     sources = opened(given)
     used = usage_report(sources, problems, zone)
     report(problems)
-    if not used.calls and not as_json:
+    if not used.calls and not used.awaited and not as_json:
         nothing(sources, given, problems, as_json)
         return
     book = PriceBook(PriceList(), own)
@@ -41,7 +41,7 @@ def cost(given: Given, by: str | None, tz: str, prices: str | None, as_json: boo
         print_json(report_json(found, _lists_json(book)))
     else:
         print_report(found, by, None if every else MOST_ROWS, "UTC" if tz == "UTC" else tz, _lists(book))
-    if not used.calls:
+    if not used.calls and not used.awaited:
         nothing(sources, given, problems, as_json)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from analyzers.failure import Failure, safe
 from analyzers.gather import traced
 from analyzers.progress import watched
 from analyzers.reading import Given, in_order, nothing, nth, opened, print_json, report
+from analyzers.whole_file import whole_file
 
 FORMS = ("curl", "har")
 
@@ -171,13 +171,8 @@ def _may_be_written(place: Path, force: bool) -> None:
 @contextmanager
 def _new(place: Path, mode: int = 0o600) -> Iterator[BinaryIO]:
     """A file that nobody else can read, put in place when it is whole. Raises Failure."""
-    part = place.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with os.fdopen(handle, "wb") as file:
+        with whole_file(place, mode) as file:
             yield file
-        os.replace(part, place)
     except OSError as error:
         raise Failure(f"{place} cannot be written ({error.strerror or error})", 3) from None
-    finally:
-        part.unlink(missing_ok=True)

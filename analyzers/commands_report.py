@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -22,6 +21,7 @@ from analyzers.report.document import document
 from analyzers.report.kept import Kept
 from analyzers.report.page import page
 from analyzers.report.serve import LOOPBACK, Fresh, State, server
+from analyzers.whole_file import whole_file
 
 
 def write_report(given: Given, out: str | None, prices: str | None, as_json: bool) -> None:
@@ -97,14 +97,8 @@ def _written(out: str, data: bytes) -> None:
         if out == "-":
             sys.stdout.buffer.write(data)
             return
-        handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name[:80]}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.replace(name, place)
-        except OSError:
-            os.unlink(name)
-            raise
+        with whole_file(place) as file:
+            file.write(data)
     except OSError as error:
         raise Failure(f"{out} cannot be written ({error.strerror or error}): name a file with -o", 2) from None
     print(f"{safe(out)}: {len(data):,} bytes", file=sys.stderr)

@@ -25,9 +25,9 @@ def usage(given: Given, by: str | None, tz: str, as_json: bool, every: bool) -> 
     report(problems)
     if as_json:
         print_json(report_json(found))
-    elif found.calls or found.probes:
+    elif found.calls or found.probes or found.awaited:
         print_report(found, by, None if every else MOST_ROWS, "UTC" if zone is UTC else tz)
-    if not found.calls and not found.probes:
+    if not found.calls and not found.probes and not found.awaited:
         nothing(sources, given, problems, as_json)
 
 

@@ -141,7 +141,7 @@ class RecordedCost:
 @dataclass(frozen=True, slots=True)
 class CostReport:
     """Everything ``cost`` says. ``rules``: what was applied, with the number of calls; ``sources``: the price lists
-    that were used."""
+    that were used. ``awaited``: requests of batches without a result, in no sum."""
 
     totals: Cost
     main: Cost
@@ -156,6 +156,7 @@ class CostReport:
     rules: Sequence[tuple[str, int]]
     sources: Sequence[str]
     set_aside: Sequence[SetAside] = ()
+    awaited: int = 0
 
 
 def cost_report(used: Report, book: PriceBook, zone: tzinfo = UTC) -> CostReport:
@@ -190,6 +191,7 @@ def cost_report(used: Report, book: PriceBook, zone: tzinfo = UTC) -> CostReport
         rules=sorted(rules.items()),
         sources=tuple(sources),
         set_aside=used.set_aside,
+        awaited=used.awaited,
     )
 
 

@@ -46,6 +46,7 @@ def report_json(report: CostReport, price_list: dict[str, Any]) -> dict[str, Any
         "recorded": [_recorded_json(entry) for entry in report.recorded],
         "rules": [{"rule": rule, "calls": calls} for rule, calls in report.rules],
         "set_aside": [set_aside_json(found) for found in report.set_aside],
+        "awaited": report.awaited,
     }
 
 
@@ -217,8 +218,12 @@ def _remarks(report: CostReport, lists: str) -> Iterable[str]:
         yield f"the total is between {_amount(totals.usd)} and {_amount(totals.most)} USD"
     elif totals.estimated:
         yield f"in the total is what failed attempts of {_calls(totals.estimated)} had spent, billed or not"
+    elif report.awaited:
+        yield "every sum is exact at these prices for the calls in it"
     else:
         yield "every sum is exact at these prices"
+    if report.awaited:
+        yield f"requests of batches whose results were not recorded, in no sum: {report.awaited:,}"
     for entry in report.no_price:
         counted = [known(entry.tokens, part) for part in ("fresh", "written", "read", "output")]
         sure = [part for part in counted if part is not None]

@@ -147,6 +147,19 @@ def _batch(exchange: Exchange) -> Iterable[Call]:
         )
 
 
+def submitted(exchange: Exchange) -> tuple[str | None, int] | None:
+    """Of the submission of a batch: how the names of its results begin (``Call.result``), None when its id is unknown,
+    and how many requests it has. None for all else, and for a submission that the API refused."""
+    request, response = exchange.request, exchange.response
+    if request is None or request.route != "batches" or exchange.ended in ("error", "unreachable"):
+        return None
+    asked = request.body.get("requests") if type(request.body) is dict else None
+    if type(asked) is not list:
+        return None
+    name = _word(response.body, "id") if response is not None else None
+    return None if name is None else f"{request.path.rstrip('/')}/{name}/results#", len(asked)
+
+
 def _word(value: Json, name: str) -> str | None:
     member = value.get(name) if type(value) is dict else None
     return member if type(member) is str else None

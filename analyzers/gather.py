@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -34,13 +35,22 @@ _ODD_USAGE = frozenset(
 class Traced:
     """Exchanges in time order, reduced to what sessions and usage are told from. None, and no calls: another record of
     an exchange that is among them. So positions are the numbers that every command counts by. ``order``: where in the
-    reading each came; ``looked``: what was asked of each exchange beside."""
+    reading each came; ``looked``: what was asked of each exchange beside. ``batches``: those submitted, by how their
+    results are named, with the number of their requests."""
 
     tracer: Tracer
     traces: list[Trace | None] = field(default_factory=list)
     calls: list[Sequence[Call]] = field(default_factory=list)
     order: list[int] = field(default_factory=list)
     looked: list[Any] = field(default_factory=list)
+    batches: list[tuple[str | None, int]] = field(default_factory=list)
+
+    def awaited(self) -> int:
+        """Requests of batches whose results are in no exchange that was seen."""
+        seen = Counter(
+            name.partition("#")[0] + "#" for name in {call.result for some in self.calls for call in some} if name
+        )
+        return sum(max(0, asked - (seen[name] if name is not None else 0)) for name, asked in self.batches)
 
     def lineage(self) -> Lineage:
         from analyzers.lineage import lineage
@@ -57,18 +67,20 @@ def traced(
 ) -> Traced:
     """Every exchange, read once, and counted once where several files have it; of wire and log, the wire's counts.
     ``without_logs``: but those of session logs. ``look``: what else to keep of each exchange."""
-    from analyzers.exchange_calls import calls_of
+    from analyzers.exchange_calls import calls_of, submitted
     from analyzers.prompts import Tracer
 
     found = Traced(Tracer())
     read: list[Trace] = []
     calls: list[Sequence[Call]] = []
+    batches: list[tuple[str | None, int] | None] = []
     looked: list[Any] = []
     odd: dict[Note, list[str]] = {}
     with watched(sources.read_so_far):
         for exchange in sources.exchanges(problems, without=("claude_code",) if without_logs else ()):
             read.append(found.tracer.trace(exchange))
             calls.append(calls_of(exchange))
+            batches.append(submitted(exchange))
             looked.append(look(exchange) if look is not None else None)
             for note in exchange.response.notes if exchange.response is not None else ():
                 if note.code in _ODD_USAGE:
@@ -82,6 +94,8 @@ def traced(
         found.traces.append(None if copy else read[place])
         found.calls.append(() if copy else calls[place])
         found.looked.append(looked[place])
+        if not copy and (batch := batches[place]) is not None:
+            found.batches.append(batch)
     found.order = order
     twice = sum(copy and not read[place].logged for place, copy in zip(order, again, strict=True))
     if twice:
@@ -162,14 +176,17 @@ def usage_report(sources: Sources, problems: list[Problem], zone: tzinfo = UTC) 
     """The usage of all calls behind the sources."""
     logs = log_calls(sources, problems)
     calls = logs.calls
-    without_answer = 0
+    without_answer = awaited = 0
     if any(not _is_log(sources, file) and not sources.is_companion(file) for file in sources.files):
         wire = traced(sources, problems, without_logs=True)
         calls = merged([*_by_turn(wire), *calls])
         without_answer = sum(trace is not None and trace.ended == "not_recorded" for trace in wire.traces)
+        awaited = wire.awaited()
     with uncollected():
         kept, aside = set_aside(calls, logs.runs)
-        return report(kept, aside, synthetic=logs.synthetic, zone=zone, without_answer=without_answer)
+        return report(
+            kept, aside, synthetic=logs.synthetic, zone=zone, without_answer=without_answer, awaited=awaited
+        )
 
 
 def _by_turn(wire: Traced) -> Iterator[Call]:

@@ -11,6 +11,7 @@ from analyzers.context_limit import Limit
 from analyzers.growth import CarriedOver, Forecast, Growth, ThreadGrowth, TurnGrowth
 from analyzers.growth_fit import RECENT, Fit, Line
 from analyzers.growth_model import Carried, Resent, milestones
+from analyzers.prices import as_number
 from analyzers.strategies import Settings
 from analyzers.tables import Grid
 
@@ -122,7 +123,7 @@ def _forecast_json(found: Forecast | None, unit: str) -> dict[str, Any] | None:
 
 
 def usd(amount: Decimal | None) -> float | None:
-    return None if amount is None else float(round(amount, 10))
+    return None if amount is None else as_number(amount)
 
 
 def growth_lines(found: Growth, every: bool, *, tabled: bool = True) -> Iterator[Grid | str]:

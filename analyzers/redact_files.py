@@ -95,7 +95,7 @@ def redact_files(source: str, target: str, wish: Wish) -> Outcome:
     OSError; then nothing was put in place."""
     if target == "-":
         raise NotRedacted("the result is checked before anybody can read it: name a file for it", 2)
-    place = Path(target)
+    place = Path(os.path.realpath(target))  # a link stays one
     _may_be_written(source, place, wish.force)
     sources = Sources([source])
     run = _Run(secrets.token_bytes(32), wish)
@@ -120,8 +120,8 @@ def _may_be_written(source: str, place: Path, force: bool) -> None:
         raise NotRedacted("the result would replace the original: give another place", 2)
     if source != "-" and Path(source).is_dir() and Path(source).resolve() in place.resolve().parents:
         raise NotRedacted("the result would lie in the folder of the originals: give another place", 2)
-    if place.exists() and (not force or place.is_dir()):
-        hint = "" if place.is_dir() else ", or say --force"
+    if place.exists() and (not force or not place.is_file()):
+        hint = ", or say --force" if place.is_file() else ""
         raise NotRedacted(f"{place} is there already: give another place{hint}", 2)
     if not place.absolute().parent.is_dir():
         raise NotRedacted(f"there is no folder {place.absolute().parent}: make it first", 2)

@@ -79,7 +79,8 @@ class Group:
 @dataclass(frozen=True, slots=True)
 class Report:
     """Everything ``usage`` says. ``probes``: counts of tokens, which are free and in no sum. ``unidentified``: calls
-    whose records carry no id of the API, so that copies of them could not be told."""
+    whose records carry no id of the API, so that copies of them could not be told. ``awaited``: requests of batches
+    whose results were not seen, which are in no sum."""
 
     totals: Totals
     main: Totals
@@ -94,6 +95,7 @@ class Report:
     rows: int = 0
     synthetic: int = 0
     without_answer: int = 0
+    awaited: int = 0
     from_logs: int = 0
 
 
@@ -104,9 +106,10 @@ def report(
     synthetic: int = 0,
     zone: tzinfo = UTC,
     without_answer: int = 0,
+    awaited: int = 0,
 ) -> Report:
     """The sums over calls in time order. ``synthetic``: records of errors that the client wrote itself;
-    ``without_answer``: requests of files that hold no answers."""
+    ``without_answer``: requests of files that hold no answers; ``awaited``: of batches, without a result."""
     day = days(zone)
     groups: defaultdict[_Key, list[Call]] = defaultdict(list)
     firsts: dict[str | None, float] = {}
@@ -137,6 +140,7 @@ def report(
         rows=sum([call.rows for call in counted]),
         synthetic=synthetic,
         without_answer=without_answer,
+        awaited=awaited,
         from_logs=sum([call.logged for call in counted]),
     )
 

@@ -54,6 +54,7 @@ def report_json(report: Report) -> dict[str, Any]:
         "records": report.rows,
         "synthetic": report.synthetic,
         "without_answer": report.without_answer,
+        "awaited": report.awaited,
         "from_logs": report.from_logs,
     }
 
@@ -214,6 +215,7 @@ def _remarks(report: Report) -> Iterable[str]:
     totals = report.totals
     exact = totals.is_complete(totals.spent)
     of_calls = " of the calls that the logs hold" if report.from_logs else ""
+    of_calls = of_calls or (" of the calls above" if report.awaited else "")
     yield f"every billed sum{of_calls} is exact" if exact else "≥: at least, because counters are unknown or not final"
     if report.from_logs:
         yield (
@@ -238,6 +240,8 @@ def _remarks(report: Report) -> Iterable[str]:
         )
     if report.without_answer:
         yield f"requests of files that hold no answers, in no sum: {report.without_answer:,}"
+    if report.awaited:
+        yield f"requests of batches whose results were not recorded, in no sum: {report.awaited:,}"
     if report.probes:
         yield f"counts of tokens, free and in no sum: {len(report.probes):,}"
     for found in report.set_aside:

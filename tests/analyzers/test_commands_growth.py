@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
@@ -228,3 +229,12 @@ def test_numbers_of_the_model_without_the_model_are_a_mistake() -> None:
 
 def test_nothing_recorded_is_said(tmp_path: Path) -> None:
     run("-c", str(tmp_path), code=3)
+
+
+def test_counters_of_any_size_stop_nothing(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "captures.example" / "four-turns.jsonl").read_text()
+    huge = re.sub(r'("[a-z_]*input_tokens"|"output_tokens"):\d+', rf"\1:{10**30}", text)
+    (tmp_path / "huge.jsonl").write_text(huge)
+    for command in (["growth", "--json"], ["report", "--json"], ["growth"]):
+        run = CliRunner().invoke(app, ["--captures", str(tmp_path), *command])
+        assert run.exit_code == 0, run.exception

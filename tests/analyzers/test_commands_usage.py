@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from capture_files import SEEN, body, request, response, start, written
-from saved_http import MESSAGE, entry, fields, har
+from saved_http import ASKED, MESSAGE, entry, fields, har
 from session_logs import (
     ABSENT,
     MODEL,
@@ -575,6 +575,42 @@ def test_a22_results_of_a_batch_count_once_however_often_they_are_polled(
     assert (found["totals"]["requests"], found["totals"]["failed"], found["totals"]["complete"]) == (5, 2, True)
     assert {row["message_id"] for row in found["rows"]} == {"b0", "b1", "b2", None}
     assert all(counters(row) == (0, 0, 0, 0) for row in found["rows"] if row["state"] == "failed")
+
+
+def submission(asked: int, answer: Row, at: str = "09:00:00") -> Row:
+    requests = [{"custom_id": f"c{n}", "params": ASKED} for n in range(asked)]
+    made = entry(
+        postData={"text": json.dumps({"requests": requests}), "mimeType": "application/json"},
+        content={"text": json.dumps(answer), "size": 1, "mimeType": "application/json"},
+    )
+    made["request"]["url"] = "https://api.anthropic.com/v1/messages/batches"
+    made["startedDateTime"] = f"2026-11-30T{at}Z"
+    made["response"]["headers"] = fields(content_type="application/json", request_id=f"req_{at}")
+    return made
+
+
+BATCH = {"id": "msgbatch_1", "type": "message_batch", "processing_status": "in_progress"}
+
+
+@pytest.mark.parametrize(
+    ("entries", "awaited"),
+    [
+        ([submission(7, BATCH)], 7),
+        ([submission(7, BATCH), poll("2026-11-30T10:00:00Z"), poll("2026-11-30T11:00:00Z")], 2),
+        ([submission(5, BATCH), poll("2026-11-30T10:00:00Z")], 0),
+        ([submission(5, {**BATCH, "id": "msgbatch_2"}), poll("2026-11-30T10:00:00Z")], 5),
+        ([submission(5, BATCH), submission(3, {**BATCH, "id": "msgbatch_2"}, "09:30:00")], 8),
+    ],
+)
+def test_requests_of_batches_whose_results_were_not_seen_are_told_of(
+    tmp_path: Path, entries: list[Row], awaited: int
+) -> None:
+    place = saved(tmp_path, *entries)
+    assert used(place)["awaited"] == awaited
+    for command in ("usage", "cost"):
+        text = CliRunner().invoke(app, ["--captures", str(place), command]).output
+        assert (f"not recorded, in no sum: {awaited}" in text) is bool(awaited), text
+        assert ("sum is exact\n" not in text and "exact at these prices\n" not in text) or not awaited
 
 
 # A23: records that nobody knows
