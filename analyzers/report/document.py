@@ -193,16 +193,16 @@ def _estimate() -> Estimate | None:
 
 def _token_rows(sources: Kept) -> tuple[Any, str | None]:
     """What estimates the tokens of rows, else why nothing does."""
+    from analyzers.attribution import known_weights
     from analyzers.report.token_rows import TokenRows
     from analyzers.tokenizer import DamagedRanks
-    from analyzers.tokens import Weights, weigh
+    from analyzers.tokens import weigh
 
     try:
         weigh("weigh")
     except DamagedRanks as error:
         return None, str(error)
-    known = {sha: one.weight for sha, one in (sources.notes or {}).items() if one.weight is not None}
-    return TokenRows(Weights(known=known)), None
+    return TokenRows(known_weights(sources.notes)), None
 
 
 def _personal(exchanges: Sequence[Exchange], sources: Kept) -> dict[str, Any] | None:

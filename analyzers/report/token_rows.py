@@ -42,7 +42,7 @@ class TokenRows:
     def _rows(self, name: str, value: Json, beside: dict[str, Any], model: str | None) -> Told:
         found = estimate({**beside, name: value}, model, self.weights)
         rows = [row for one in found.fields if one.name == name for row in one.rows]
+        told = {row.row.path: (row.tokens, row.reason) for row in rows}
         if name == "tools":
-            rows += found.deferred
-        leaning = any(row.row.type in _REFERRING for row in rows)
-        return Told({row.row.path: (row.tokens, row.reason) for row in rows}, leaning)
+            told |= {row.row.path: (0, "deferred: on the wire, not in the prompt") for row in found.deferred}
+        return Told(told, any(row.row.type in _REFERRING for row in rows))

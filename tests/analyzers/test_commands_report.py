@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -63,3 +65,14 @@ def test_an_empty_folder_makes_no_page(tmp_path: Path) -> None:
     (tmp_path / "captures").mkdir()
     result = run("-c", str(tmp_path / "captures"), "-o", str(tmp_path / "a.html"))
     assert (result.exit_code, (tmp_path / "a.html").exists()) == (3, False)
+
+
+def test_tokens_are_those_of_show_for_every_field_of_every_request() -> None:
+    def told(*command: str) -> Any:
+        return json.loads(CliRunner().invoke(app, ["--captures", EXAMPLE, *command, "--json"]).stdout)
+
+    def by_name(request: Any) -> dict[str, int | None]:
+        return {one["name"]: one["tokens"] for one in request["fields"]}
+
+    for request in told("report")["requests"]:
+        assert by_name(request) == by_name(told("show", str(request["n"]), "--unit", "tokens"))

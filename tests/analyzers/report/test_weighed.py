@@ -123,9 +123,8 @@ def test_tokens_are_those_of_an_estimate_of_the_whole_request() -> None:
     body = {"model": "claude-opus-5-5", "system": "Be careful.", "tools": tools, "messages": messages}
     told, found = weighed(body, tokens=TokenRows())
     whole = estimate(body)
-    wanted = {
-        row.row.path: (row.tokens, row.reason) for row in [*whole.deferred, *(r for f in whole.fields for r in f.rows)]
-    }
+    wanted = {row.row.path: (row.tokens, row.reason) for one in whole.fields for row in one.rows}
+    wanted |= {row.row.path: (0, "deferred: on the wire, not in the prompt") for row in whole.deferred}
     shown = {row["path"]: (row["tokens"], row["reason"]) for one in blocks_of(told[0], found) for row in one["rows"]}
     assert shown == wanted
     assert shown["messages[2].content[0].content[0]"][0]
