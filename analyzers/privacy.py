@@ -23,6 +23,7 @@ from analyzers.detect.text import Found, kinds_of, look
 from analyzers.exchange import Exchange
 from analyzers.strings import Places, Text, strings
 from analyzers.wire.fold import Elided
+from analyzers.wire.jsontext import Json
 from analyzers.words import word
 
 __all__ = ("Finding", "Notes", "Personal", "Search", "Unknown", "Value", "kinds_of", "privacy")
@@ -32,6 +33,7 @@ type Notes = Mapping[str, Mapping[str, int]]
 
 _SHORT_KEY = 8  # characters of an object key from which it is looked into
 _REMEMBERED = 1 << 16  # strings
+_MOST_HELD = 64 * 1024 * 1024  # characters of members that are told by being the very objects
 _SMALL = 32  # characters of a string that is its own key
 
 
@@ -121,6 +123,44 @@ class _Held:
     count: int
 
 
+class _Members:
+    """Members of requests that were gone through before, told by being the very objects: a conversation resends
+    everything, and readers share what comes again. Kept up to so many characters of their strings."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, Json] = {}
+        self._held = 0
+        self._now: Json = None
+        self._chars = 0
+
+    def passes(self, member: Json) -> bool:
+        """Whether a member was kept; the one that is gone through from here on, when it was not."""
+        if id(member) in self._kept:
+            self._now = None
+            return True
+        self._now, self._chars = member, 0
+        return False
+
+    def met(self, chars: int) -> None:
+        """A string of the member that is gone through now."""
+        self._chars += chars
+
+    def forget(self) -> None:
+        """The member that is gone through is to be gone through again."""
+        self._now = None
+
+    def settle(self) -> None:
+        """The member is through."""
+        if self._now is None:
+            return
+        self._held += self._chars
+        if self._held > _MOST_HELD:
+            self._kept.clear()
+            self._held = self._chars
+        self._kept[id(self._now)] = self._now
+        self._now = None
+
+
 class Search:
     """Looks through exchanges. First ``learn`` each, then ``look`` at each with its number, then ``result``.
     ``notes``: what was told of folded strings; complete before the first is looked at."""
@@ -131,6 +171,7 @@ class Search:
         self._key = secrets.token_bytes(32)
         self._known = Known()
         self._learnt: set[object] = set()
+        self._taught, self._clean = _Members(), _Members()
         self._held: OrderedDict[object, tuple[_Held, ...]] = OrderedDict()
         self._numbers: dict[bytes, int] = {}
         self._seen: dict[int, _Seen] = {}
@@ -143,9 +184,16 @@ class Search:
 
     def learn(self, exchange: Exchange) -> None:
         """Takes up from an exchange what can be recognised in others."""
-        for text in strings(exchange):
+        members = self._taught
+
+        def passes(member: Json) -> bool:
+            members.settle()
+            return members.passes(member)
+
+        for text in strings(exchange, passes):
             if type(text.value) is not str or not _worth(text):
                 continue
+            members.met(len(text.value))
             name = self._name(text.value, text.key)
             if name in self._learnt:
                 continue
@@ -153,19 +201,37 @@ class Search:
                 self._learnt.clear()
             self._learnt.add(name)
             self._known.learn(look(text.value, text.key).found)
+        members.settle()
 
     def look(self, exchange: Exchange, n: int) -> None:
         """Finds what an exchange carries. ``n``: its number."""
         self._learnt.clear()
+        self._taught = _Members()
         told = self._only is None or n == self._only
         places = Places(exchange, self._hides)
         unknown: list[int] = []
         findings: list[Finding] = []
-        for text in strings(exchange):
+        members = self._clean
+        before = 0
+
+        def found() -> int:
+            return len(findings) + len(unknown) + self._masked
+
+        def passes(member: Json) -> bool:
+            nonlocal before
+            if found() != before:
+                members.forget()
+            members.settle()
+            before = found()
+            return members.passes(member)
+
+        for text in strings(exchange, passes):
             if isinstance(text.value, Elided):
                 findings += self._folded(text, text.value, n, places, unknown)
             elif _worth(text):
+                members.met(len(text.value))
                 findings += self._kept(text, text.value, n, places)
+        passes(None)
         if not told:
             return
         self._looked += 1

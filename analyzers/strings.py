@@ -22,6 +22,7 @@ type Step = tuple[Step, str | int | Elided] | None
 _LONGEST_KEY = 40  # characters of an object key that a path shows
 _DEEPEST = 64  # steps of a path; what lies deeper is told at the last
 _AS_KEY = -1  # the last step of the way to an object key
+_MEMBER = 2  # steps from the top to a member of a list
 _DIGITS = 8  # of a number that is looked at as a text
 
 
@@ -36,12 +37,17 @@ class Text:
     value: str | Elided
 
 
-def strings(exchange: Exchange) -> Iterator[Text]:
+type Passes = Callable[[Json], bool]
+"""Asked of each object two steps below the top (a message, a tool, a block of the system prompt) before its strings:
+whether it is passed over."""
+
+
+def strings(exchange: Exchange, passes: Passes | None = None) -> Iterator[Text]:
     """All strings of an exchange, in the order of the record, object keys among them."""
     request, response, logged = exchange.request, exchange.response, exchange.logged
     if request is not None:
         if request.reason is None:
-            yield from _walked("", None, request.body)
+            yield from _walked("", None, request.body, passes)
         about = {"host": request.host, "path": request.path, "query": request.query, "headers": dict(request.headers)}
         yield from _walked("request", None, about)
     if response is not None:
@@ -63,7 +69,7 @@ def _answer(response: Response) -> dict[str, Json]:
     }
 
 
-def _walked(root: str, start: Step, value: Json) -> Iterator[Text]:
+def _walked(root: str, start: Step, value: Json, passes: Passes | None = None) -> Iterator[Text]:
     stack: list[tuple[Step, str | None, Json, int]] = [(start, None, value, 0)]
     while stack:
         step, key, node, depth = stack.pop()
@@ -71,6 +77,8 @@ def _walked(root: str, start: Step, value: Json) -> Iterator[Text]:
         if kind is str or kind is Elided:
             yield Text(root, step, key, node)
         elif kind is dict:
+            if depth == _MEMBER and passes is not None and passes(node):
+                continue
             inner: list[tuple[Step, str | None, Json, int]] = []
             for name, member in node.items():
                 here = (step, name) if depth < _DEEPEST else step

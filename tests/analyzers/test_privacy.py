@@ -4,16 +4,20 @@ import base64
 import json
 import string
 from collections import Counter, defaultdict
+from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from json_values import SHAPES, shape_requests
 from planted import Planted, corpus, plants
 
 from analyzers.detect.kinds import CONTENT, KINDS
 from analyzers.detect.text import kinds_of
 from analyzers.exchange import Exchange, Request, Response
-from analyzers.privacy import Finding, Personal, Search, privacy
+from analyzers.privacy import Finding, Personal, Search, _Members, privacy
 from analyzers.privacy_shown import print_privacy, privacy_json
 from analyzers.wire.fold import fold, lengths, unfold
 
@@ -205,3 +209,29 @@ def test_recorded_clients_without_their_texts_give_few_false_alarms() -> None:
             kinds.update(one.kind for one in privacy([exchange]).findings)
     assert not set(kinds) & {"api_key", "jwt", "private_key", "connection_string", "url_credentials", "secret_value",
                              "iban", "credit_card", "phone", "mac_address", "git_remote"}  # fmt: skip
+
+
+@given(st.data())
+def test_members_that_are_the_very_objects_are_found_as_often_as_equal_ones(data: st.DataObject) -> None:
+    said = [
+        {"role": "user", "content": "nothing to see here"},
+        {"role": "user", "content": "write to ada.lane@quarry.example"},
+        {"role": "assistant", "content": [{"type": "text", "text": "in /home/adalane/proj"}]},
+        {"role": "user", "content": fold({"x": "a long text of somebody " * 9}, 20)["x"]},
+        {"role": "user", "content": "adalane was here, and ada.lane@quarry.example"},
+    ]
+    bodies = data.draw(st.lists(st.lists(st.sampled_from(said), max_size=5), min_size=1, max_size=6))
+    made = [{"messages": list(body), "metadata": {"user_id": {"a": "ada@x.example"}}} for body in bodies]
+    shared = [Exchange(Request(body, time=float(at)), None, "unanswered", "x:1") for at, body in enumerate(made)]
+    apart = [replace(one, request=replace(one.request, body=deepcopy(one.request.body))) for one in shared]  # type: ignore[type-var]
+    assert privacy_json(privacy(shared)) == privacy_json(privacy(apart))
+
+
+def test_members_that_are_remembered_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analyzers.privacy._MOST_HELD", 100)
+    members = _Members()
+    for _ in range(50):
+        assert not members.passes({"a": 1})
+        members.met(30)
+        members.settle()
+    assert len(members._kept) <= 3
