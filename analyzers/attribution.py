@@ -17,7 +17,7 @@ from analyzers.exchange_calls import calls_of
 from analyzers.noted import Noted
 from analyzers.share import share_of
 from analyzers.text_classes import script_of
-from analyzers.tokens import VOCABULARIES, Family, TextWeight, Weights, has_ctok, tokens_of
+from analyzers.tokens import VOCABULARIES, Family, TextWeight, Weights, has_ctok, tokens_of, vocabulary_of
 from analyzers.wire.usage import count
 
 
@@ -170,7 +170,9 @@ class _Sums:
         )
 
 
-def known_weights(notes: Mapping[str, Noted] | None) -> Weights:
-    """What weighs texts, with ctok where it is installed, and knows those that a capture folded and noted."""
+def known_weights(notes: Mapping[str, Noted] | None, models: Iterable[str | None] | None = None) -> Weights:
+    """What weighs texts, with ctok where it is installed, and knows those that a capture folded and noted. ``models``:
+    those that it is asked for, None: any."""
     known = {sha256: note.weight for sha256, note in (notes or {}).items() if note.weight is not None}
-    return Weights(closely=VOCABULARIES if has_ctok() else (), known=known)
+    asked = VOCABULARIES if models is None else sorted({vocabulary_of(model) for model in models})
+    return Weights(closely=asked if has_ctok() else (), known=known)

@@ -62,7 +62,7 @@ def document(sources: Kept, problems: list[Problem], book: PriceBook, now: float
     sources.notes = {} if sources.notes is None else sources.notes
     with uncollected():
         found = _numbered(sources, problems, book)
-        tokens, why = _token_rows(sources)
+        tokens, why = _token_rows(sources, found.exchanges)
         weighed = Weighed(tokens)
         requests = [weighed.add(exchange, n) for n, exchange in enumerate(found.exchanges, 1)]
         told = {
@@ -191,7 +191,7 @@ def _estimate() -> Estimate | None:
     return tokens
 
 
-def _token_rows(sources: Kept) -> tuple[Any, str | None]:
+def _token_rows(sources: Kept, exchanges: Sequence[Exchange]) -> tuple[Any, str | None]:
     """What estimates the tokens of rows, else why nothing does."""
     from analyzers.attribution import known_weights
     from analyzers.report.token_rows import TokenRows
@@ -202,7 +202,8 @@ def _token_rows(sources: Kept) -> tuple[Any, str | None]:
         weigh("weigh")
     except DamagedRanks as error:
         return None, str(error)
-    return TokenRows(known_weights(sources.notes)), None
+    models = {one.request.model for one in exchanges if one.request is not None}
+    return TokenRows(known_weights(sources.notes, models)), None
 
 
 def _personal(exchanges: Sequence[Exchange], sources: Kept) -> dict[str, Any] | None:
