@@ -11,6 +11,8 @@ from analyzers.reading import print_json, report
 from analyzers.redact_files import NotRedacted, Outcome, Wish, redact_files
 from analyzers.scrambled_text import Found, Span
 
+_REMEMBERED = 1 << 18  # strings that were learnt from
+
 
 def redact(
     source: str,
@@ -58,19 +60,25 @@ def _print(outcome: Outcome, as_json: bool) -> None:
 
 def detector(source: str) -> Found:
     """What finds personal data and secrets in a text, with what the file itself tells of who it is about: a home folder
-    names its owner, who is then found in a listing too."""
+    names its owner, who is then found in a listing too. What cannot be looked into counts as found."""
     from analyzers.detect.known import Known
     from analyzers.detect.text import look
     from analyzers.readers.sources import Sources
     from analyzers.strings import strings
 
-    known = Known()
+    known = Known(words=True)
+    learnt: set[int] = set()
     for exchange in Sources([source]).exchanges([]):
         for text in strings(exchange):
-            if type(text.value) is str and text.value:
-                known.learn(look(text.value, text.key).found)
+            if type(text.value) is not str or (mark := hash((text.value, text.key))) in learnt:
+                continue
+            if len(learnt) >= _REMEMBERED:
+                learnt.clear()
+            learnt.add(mark)
+            known.learn(look(text.value, text.key).found)
 
     def found(text: str, name: str | None) -> Iterable[Span]:
-        return [(one.start, one.end) for one in look(text, name, known).found]
+        looked = look(text, name, known)
+        return [*((one.start, one.end) for one in looked.found), *looked.left]
 
     return found

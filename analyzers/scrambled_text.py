@@ -111,10 +111,7 @@ class Scrambler:
     def _only_found(self, text: str, name: str | None) -> str:
         assert self._found is not None
         out, at = [], 0
-        for begin, end in sorted(self._found(text, name)):
-            if end <= at:
-                continue
-            begin = max(begin, at)
+        for begin, end in _joined(self._found(text, name)):
             out += [text[at:begin], self._plain(text[begin:end])]
             at = end
         return "".join([*out, text[at:]])
@@ -214,6 +211,17 @@ def respelled(written: str, new: str) -> str:
         at += 1
     out.append(new[at:])
     return "".join(out)
+
+
+def _joined(spans: Iterable[Span]) -> list[Span]:
+    """The stretches in order, those that overlap as one: what begins in the middle of a value is no word of its own."""
+    joined: list[Span] = []
+    for begin, end in sorted(spans):
+        if joined and begin < joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        elif begin < end:
+            joined.append((begin, end))
+    return joined
 
 
 def kept_spans(text: str) -> list[Span]:

@@ -16,15 +16,15 @@ _AUTHOR = re.compile(
     r"|Reported-by|author|committer|tagger)(?::[ \t]{1,12}| )([^<>\r\n]{1,100}?)[ \t]{1,4}<",
     re.MULTILINE | re.IGNORECASE,
 )
-_SCP = re.compile(
-    r"(?<![\w.@:/-])(?:[A-Za-z0-9_][\w.-]{0,31}@)([A-Za-z0-9][\w.-]{1,100}):(?![/\d~])[\w.~-]{1,100}/[\w./~+-]{1,300}"
-)
-_SCP_BARE = re.compile(r"^(?:To|From) ([\w.-]{1,100}:[\w.~-]{1,100}/[\w./~+-]{1,300})", re.MULTILINE)
+_SCP = re.compile(r"@(?<=[\w.-]@)[A-Za-z0-9][A-Za-z0-9.-]{1,100}+:(?![/\d~])[\w.~-]{1,100}+/[\w./~+-]{1,300}+")
+_LOGIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+_LONGEST_LOGIN = 32
+_SCP_BARE = re.compile(r"^(?:To|From) ([\w.-]{1,100}+:[\w.~-]{1,100}+/[\w./~+-]{1,300}+)", re.MULTILINE)
 _URL = re.compile(
-    r"(?<![A-Za-z0-9+.-])(?:git\+)?(?:https?|ssh|git)://(?:[^\s\"'`<>@/\\]{1,300}@)?[\w.-]{1,253}(?::[0-9]{1,5})?/"
-    r"[\w.~+/-]{1,300}?\.git(?![\w-])"
+    r"(?<![A-Za-z0-9])(?:git\+)?(?:https?|ssh|git)://(?:[^\s\"'`<>@/\\]{1,300}@)?[\w.-]{1,253}(?::[0-9]{1,5})?/"
+    r"[\w.~+/-]{1,300}?\.git(?![A-Za-z0-9])"
 )
-_SSH_URL = re.compile(r"(?<![A-Za-z0-9+.-])ssh://[^\s\"'`<>\\]{6,400}")
+_SSH_URL = re.compile(r"(?<![A-Za-z0-9])ssh://[^\s\"'`<>\\]{6,400}")
 _LISTED = re.compile(r"^[ \t]{0,8}[\w./-]{1,60}[ \t]{1,8}([^\s]{6,400}) \((?:fetch|push)\)", re.MULTILINE)
 _TOLD = re.compile(
     r"(?:^(?:From|To|Pull URL:|Fetch URL:|Push[ ]{1,3}URL:|Cloning from)[ \t]{1,4}|git clone (?:--?[\w=-]{1,40} ){0,4}"
@@ -53,7 +53,9 @@ def spans(text: str) -> Iterator[Span]:
             if name and not name.lower().startswith("claude") and name.lower() not in _NOBODY:
                 yield Span(match.start(1), match.start(1) + len(match[1].rstrip()), "git_identity")
     if "@" in text and ":" in text:
-        yield from (Span(*match.span(), "git_remote") for match in _SCP.finditer(text))
+        for match in _SCP.finditer(text):
+            login = text[max(match.start() - _LONGEST_LOGIN, 0) : match.start()]
+            yield Span(match.start() - len(login) + len(login.rstrip(_LOGIN)), match.end(), "git_remote")
     if "://" in text and "git" in text:
         for sign, shape in ((".git", _URL), ("ssh://", _SSH_URL)):
             if sign in text:

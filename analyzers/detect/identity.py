@@ -12,19 +12,23 @@ from collections.abc import Iterator
 from analyzers.detect.kinds import Span
 
 _AT = re.compile(
-    r"(?<=[A-Za-z0-9._%+\-])@((?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}(?:xn--[a-z0-9-]{2,50}|[^\W\d_]{2,24}))(?![\w@-]|\.[A-Za-z]{2,24}/)"
+    r"@(?<=[A-Za-z0-9._%+\-]@)(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}"
+    r"(?:xn--[a-z0-9-]{2,50}|[A-Za-z]{2,24}(?![A-Za-z0-9])|[^\W\d_A-Za-z]{2,24})"
 )
-_LOCAL = re.compile(r"[A-Za-z0-9._%+'-]")
+_LOCAL = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._%+'-"
+_CODED = re.compile(r"%(?!2[BbDdEe5]|5[Ff])[0-9A-Fa-f]{2}")
+"""Encoded characters that are in no address."""
 _LONGEST_LOCAL = 64
 _FILES = frozenset(("png", "jpg", "jpeg", "gif", "svg", "webp", "js", "mjs", "css", "ts", "tsx", "json", "html", "txt"))
+_NOBODY = frozenset(("git", "user", "username", "root", "admin", "postgres", "hg", "svn", "me", "you"))
 _OF_THE_VENDOR = frozenset(
     ("noreply@anthropic.com", "no-reply@anthropic.com", "support@anthropic.com", "git@github.com")
 )
 
 _USER_ID = re.compile(r"user_([0-9a-f]{16,128})_account_([0-9a-f-]{0,64})_session_([0-9a-zA-Z-]{8,64})")
-_REQUEST_ID = re.compile(r"req_(?<![A-Za-z0-9_]req_)[A-Za-z0-9]{12,64}+")
+_REQUEST_ID = re.compile(r"req_(?<![A-Za-z0-9]req_)(?=[A-Za-z]*[0-9])[A-Za-z0-9]{12,64}+")
 _PREFIXED = re.compile(
-    r"(?<![A-Za-z0-9_])(org|user|wrkspc|proj|acct)[-_]((?=[A-Za-z]*[0-9])[A-Za-z0-9]{16,64}+)(?![\w])"
+    r"(?<![A-Za-z0-9])(org|user|wrkspc|proj|acct)[-_]((?=[A-Za-z]*[0-9])[A-Za-z0-9]{16,64}+)(?![A-Za-z0-9]|_account_)"
 )
 _PREFIXES = {
     "org": "organization_id",
@@ -52,18 +56,30 @@ def spans(text: str) -> Iterator[Span]:
 
 def _addresses(text: str) -> Iterator[Span]:
     for match in _AT.finditer(text):
-        at = start = match.start()
-        while start > 0 and at - start < _LONGEST_LOCAL and _LOCAL.match(text, start - 1):
-            start -= 1
-        if start > 0 and text[start - 1] == "\\" and text[start] in "nrtbf":
-            start += 1  # the letter belongs to an escape
-        elif start > 0 and text[start - 1] == "\\" and text[start] in "ux":
-            continue  # its first characters are escaped: it is found as a whole where they are not
-        while start < at and text[start] in "'.-%":
-            start += 1
-        if start == at or (start > 0 and text[start - 1] in ":/" and text[max(start - 3, 0) : start] == "://"):
+        at = match.start()
+        before = text[max(at - _LONGEST_LOCAL, 0) : at]
+        start = _begin(text, at - len(before) + len(before.rstrip(_LOCAL)), at)
+        if start == at:
             continue
-        value = text[start : match.end()]
-        if value.lower() in _OF_THE_VENDOR or value.rpartition(".")[2].lower() in _FILES or value.startswith("git@"):
+        name, end = text[start:at].lower(), match.end()
+        domain = text[at + 1 : end].lower()
+        if f"{name}@{domain}" in _OF_THE_VENDOR or domain.rpartition(".")[2] in _FILES or name == "git":
             continue
-        yield Span(start, match.end(), "email")
+        if name in _NOBODY and text[max(start - 3, 0) : start] == "://":
+            continue
+        yield Span(start, end, "email")
+
+
+def _begin(text: str, start: int, at: int) -> int:
+    """Where an address begins that ends in a text at its ``@``; there, when it begins within an escape: it is found as
+    a whole where that is undone."""
+    for coded in _CODED.finditer(text, start, at):
+        start = coded.end()
+    if start > 0 and text[start - 1] == "\\":
+        if text[start] in "nrtbf":
+            start += 1  # the letter belongs to the escape
+        elif text[start] in "ux":
+            return at
+    while start < at and text[start] in "'.-%":
+        start += 1
+    return start

@@ -11,13 +11,15 @@ import re
 from collections.abc import Iterator
 
 from analyzers.detect.kinds import Span
-from analyzers.detect.names import kind_of, said_by
+from analyzers.detect.names import ID, IDS, kind_of, said_by
 from analyzers.detect.placeholders import is_placeholder
 
 _ASSIGNED = re.compile(
-    r"(?<![A-Za-z0-9_.$])(?:(?<!-)|(?<=--))([A-Za-z_][A-Za-z0-9_.-]{1,80}+)(\\{0,8}[\"'])?"
-    r"[ \t]{0,8}(?::=|=>|[=:])[ \t]{0,8}(?=[^\s=])"
+    r"(?<![A-Za-z0-9_.])(?<![A-Za-z0-9_.]-)([A-Za-z_][A-Za-z0-9_.-]{1,80}+)(\\{0,8}[\"'`]|\*\*)?"
+    r"[ \t]{0,8}(?::=|=>|[=:])(?:\*\*)?[ \t]{0,8}(?=[^\s=])"
 )
+_OPTION = re.compile(r"(?<![A-Za-z0-9-])--([a-z][a-z0-9-]{1,40}+)[ \t]{1,4}(?=[^\s=-])")
+_ELEMENT = re.compile(r"<([A-Za-z_][A-Za-z0-9_.-]{1,80}+)>([^<>\s]{4,8192}+)</")
 _QUOTED = re.compile(r"(\\{0,8})([\"'`])")
 _BARE = re.compile(r"[^\s\"'`,;)}\]<>&|]{1,8192}")
 _TO_END = re.compile(r"[^\r\n\"',;<>(]{1,120}")
@@ -69,8 +71,10 @@ _SHORTEST = 4
 
 def spans(text: str) -> Iterator[Span]:
     """The values in one text that a name before them tells."""
-    if "=" in text or ":" in text:
+    if "=" in text or ":" in text or "--" in text:
         yield from _assigned(text)
+    if "</" in text:
+        yield from _elements(text)
     if ":" in text:
         yield from _labelled(text)
     if "=" in text and "\n" in text:
@@ -93,26 +97,40 @@ def by_key(text: str, key: str) -> Iterator[Span]:
 
 def _assigned(text: str) -> Iterator[Span]:
     behind = 0
-    for match in _ASSIGNED.finditer(text):
+    for shape in (_ASSIGNED, _OPTION) if "--" in text else (_ASSIGNED,):
+        for match in shape.finditer(text):
+            named = said_by(match[1])
+            if named is None or named == "path" or match.start() < behind:
+                continue
+            quoted = _QUOTED.match(text, match.end())
+            if named in _GUESSED and quoted is None:
+                continue
+            begin, end, literal = _value(text, match.end(), quoted, named in _PEOPLE)
+            if named in IDS and not literal:
+                end = begin if (fits := ID.match(text, begin, end)) is None else fits.end()
+            if end - begin > _LONG:
+                behind = end  # what is that long is no list of assignments, and is not read again for each
+            kind = kind_of(named, text[begin:end], literal=literal) if end > begin else None
+            if kind is not None and (literal or named not in _GUESSED):
+                yield Span(begin, end, kind)
+        behind = 0
+
+
+def _elements(text: str) -> Iterator[Span]:
+    for match in _ELEMENT.finditer(text):
         named = said_by(match[1])
-        if named is None or named == "path" or match.start() < behind:
-            continue
-        begin, end, literal = _value(text, match.end(), named in _PEOPLE)
-        if end - begin > _LONG:
-            behind = end  # what is that long is no list of assignments, and is not read again for each
-        kind = kind_of(named, text[begin:end], literal=literal) if end > begin else None
-        if kind is not None and not (kind in _GUESSED and not literal):
-            yield Span(begin, end, kind)
+        kind = kind_of(named, match[2], literal=True) if named is not None else None
+        if kind is not None:
+            yield Span(*match.span(2), kind)
 
 
-_GUESSED = frozenset(("user_name", "git_branch", "git_identity", "git_remote", "phone"))
-"""Kinds whose names are words of every program: there the value must be quoted; labelled lines
-and dumps are told apart from programs by their form."""
+_GUESSED = frozenset(("user_name", "person", "git_branch", "git_identity", "git_remote", "phone"))
+"""Names that are words of every program: there the value must be quoted; labelled lines and dumps are told apart from
+programs by their form."""
 
 
-def _value(text: str, at: int, person: bool) -> tuple[int, int, bool]:
+def _value(text: str, at: int, quote: re.Match[str] | None, person: bool) -> tuple[int, int, bool]:
     """Begin and end of the value at a position, and whether it was in quotes."""
-    quote = _QUOTED.match(text, at)
     if quote is not None:
         begin = quote.end()
         end = text.find(quote[0], begin, begin + _LONGEST_QUOTED)

@@ -89,8 +89,16 @@ _NO_KEY = re.compile(
     r"|map|row|dict|group|page|next|continuation|stop|eos|bos|pad|special|group|idempotency|routing|shortcut|json|cache"
     r"|i18n|translation|query|config|env|by)(?:key|token)\Z"
 )
-_IDS = frozenset(("account_id", "organization_id", "device_id", "session_id", "request_id", "user_id"))
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:|@+=-]{3,127}")
+_ID_NAME = re.compile(
+    r"(account|organi[sz]ation|device|machine|installation|session|conversation|request|user)(?:uu)?id\Z"
+)
+_OF_ID: dict[str, Named] = {
+    "account": "account_id", "organization": "organization_id", "organisation": "organization_id",
+    "device": "device_id", "machine": "device_id", "installation": "device_id", "session": "session_id",
+    "conversation": "session_id", "request": "request_id", "user": "user_id",
+}  # fmt: skip
+IDS = frozenset(("account_id", "organization_id", "device_id", "session_id", "request_id", "user_id"))
+ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:|@+=-]{3,127}")
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,252}")
 _LOGIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@+-]{1,63}\$?")
 _PERSON = re.compile(r"[^\W\d_][^\n\r<>{}()\[\]\"=;:/\\|]{1,79}")
@@ -128,6 +136,8 @@ def said_by(name: str) -> Named | None:
         return exact
     if _PASSWORD.search(plain):
         return "password"
+    if (of := _ID_NAME.search(plain)) is not None:
+        return _OF_ID[of[1]]
     if _SECRET.search(plain) and not plain.endswith("publickey"):
         return "secret"
     if _KEY.search(plain) and not _NO_KEY.search(plain):
@@ -142,8 +152,8 @@ def kind_of(named: Named, value: str, *, literal: bool) -> str | None:
         return "secret_value" if _is_secret(named, value, literal) else None
     if not value or is_placeholder(value):
         return None
-    if named in _IDS:
-        fits = _ID.fullmatch(value) is not None and any(map(str.isdigit, value))
+    if named in IDS:
+        fits = ID.fullmatch(value) is not None and any(map(str.isdigit, value))
         return named if fits else None
     if named == "path":
         return None  # paths are told by their own shape; see ``paths``
@@ -184,8 +194,11 @@ _FITS: dict[Named, Callable[[str, bool], bool]] = {
 }
 
 
+_FEWEST: dict[Named, int] = {"password": 4, "secret": 8, "key": 16}
+
+
 def _is_secret(named: Named, value: str, literal: bool) -> bool:
-    if not 4 <= len(value) <= 8192 or is_placeholder(value) or (not literal and _CODE.fullmatch(value)):
+    if not _FEWEST[named] <= len(value) <= 8192 or is_placeholder(value) or (not literal and _CODE.fullmatch(value)):
         return False
     if not literal and value.startswith(("(", "[", "{", "<", "*", "&")):
         return False
@@ -195,16 +208,20 @@ def _is_secret(named: Named, value: str, literal: bool) -> bool:
     if named == "password":
         return mixed > 1 or (literal and len(value) > 5) or value.isdigit()
     if named == "secret":
-        return len(value) >= 8 and (mixed > 1 and not _is_words(value))
-    return len(value) >= 16 and mixed > 1 and not _is_words(value) and entropy(value) >= 3.0
+        return mixed > 1 and not _is_words(value)
+    return mixed > 1 and not _is_words(value) and entropy(value) >= 3.0
 
 
 def _classes(value: str) -> int:
     """How many of: small letters, capitals, digits, others."""
-    return sum(any(map(test, value)) for test in (str.islower, str.isupper, str.isdigit, lambda c: not c.isalnum()))
+    cases = (value != value.upper()) + (value != value.lower())
+    return cases + (_DIGIT.search(value) is not None) + (not value.isalnum())
 
 
+_LONG = 20
+_DIGIT = re.compile(r"\d")
 _WORDS = re.compile(r"(?:[A-Z]?[a-z]+|[A-Z]+|[0-9]{1,2})(?:[-_./:, ]?(?:[A-Z]?[a-z]+|[A-Z]+|[0-9]{1,2}))*+")
+_VOWEL = re.compile("[aeiouyAEIOUY]")
 _HUMP = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 
 
@@ -212,8 +229,17 @@ def _is_words(value: str) -> bool:
     """Whether a value is made of words as names and messages are, and not of random characters."""
     if len(value) > 128 or _WORDS.fullmatch(value) is None:
         return False
+    if len(value) >= _LONG and value.isalnum() and _DIGIT.search(value):
+        return False  # a long name has something between its words, or no digits
     parts = _HUMP.findall(value)
+    if any(len(part) > 3 and not part.isupper() and not part.isdigit() and not _VOWEL.search(part) for part in parts):
+        return False
     return sum(map(len, parts)) / len(parts) >= 3.5
+
+
+def is_random(value: str) -> bool:
+    """Whether a secret is known again wherever it stands: it is long, and not made of words."""
+    return len(value) >= 8 and not any(map(str.isspace, value)) and _classes(value) > 1 and not _is_words(value)
 
 
 def entropy(value: str) -> float:

@@ -12,11 +12,14 @@ _PHONE = re.compile(
     r"|(?<=\()[0-9]{3}\) ?[0-9]{3}[-.][0-9]{4}|(?<=[2-9])[0-9]{2}-[2-9][0-9]{2}-[0-9]{4})(?![\w-]|\.[0-9])"
 )
 _CARD = re.compile(
-    r"[3-6](?<![\w.+/-].)[0-9]{3}(?:([ -]?)[0-9]{4}\1[0-9]{4}\1[0-9]{1,7}|[ -]?[0-9]{6}[ -]?[0-9]{4,5})"
-    r"(?![\w-]|\.[0-9])"
+    r"[3-6](?<![A-Za-z0-9].)(?<![0-9][.-].)[0-9]{3}(?:([ +-]?)[0-9]{4}\1[0-9]{4}\1[0-9]{1,7}"
+    r"|[ +-]?[0-9]{6}[ +-]?[0-9]{4,5})(?![A-Za-z0-9]|\.[0-9])"
 )
+_GOES_ON = re.compile("-[0-9]")
+_SIGNS = re.compile("[ +-]")
 _IBAN = re.compile(
-    r"[A-Z](?<![A-Za-z0-9].)[A-Z][0-9]{2} ?[A-Z0-9]{4}(?: ?[A-Z0-9]{4}){1,6}(?: ?[A-Z0-9]{1,4})?(?![A-Za-z0-9])"
+    r"[A-Z](?<![A-Za-z0-9].)[A-Z][0-9]{2}[ +]?[A-Z0-9]{4}(?:[ +]?[A-Z0-9]{4}){1,6}(?:[ +]?[A-Z0-9]{1,4})?"
+    r"(?![A-Za-z0-9])"
 )
 
 # fmt: off
@@ -45,7 +48,9 @@ def spans(text: str) -> Iterator[Span]:
         if 8 <= digits <= 15 and not (at_line and joined and match.start() > 0):
             yield Span(*match.span(), "phone")
     for match in _CARD.finditer(text):
-        digits_only = match[0].replace(" ", "").replace("-", "")
+        if match[1] != " " and _GOES_ON.match(text, match.end()):
+            continue  # groups of digits that go on
+        digits_only = _SIGNS.sub("", match[0])
         if _MAKERS.fullmatch(digits_only) and _luhn(digits_only) and len(set(digits_only)) > 1:
             yield Span(*match.span(), "credit_card")
     for match in _IBAN.finditer(text):
@@ -67,9 +72,9 @@ def _iban_end(text: str, country: str) -> int:
         return 0
     seen = 0
     for at, char in enumerate(text, 1):
-        seen += char != " "
+        seen += char not in " +"
         if seen == wanted:
-            plain = text[:at].replace(" ", "")
+            plain = _SIGNS.sub("", text[:at])
             number = "".join(str(int(char, 36)) for char in plain[4:] + plain[:4])
             return at if int(number) % 97 == 1 else 0
     return 0

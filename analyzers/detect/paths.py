@@ -14,15 +14,17 @@ from collections.abc import Iterator
 from analyzers.detect.kinds import Span
 from analyzers.detect.names import GENERIC_USERS
 
-_NAME = r"[^\s\"'`<>|*?:;,()\[\]{}\\$/]"
-_REST = r"[^\s\"'`<>|*?:;,()\[\]{}\\$]"
+_NAME = r"[^\s\"'`<>|*?:;,()\[\]{}\\$/，。；：、（）「」《》！？]"
+_REST = r"[^\s\"'`<>|*?:;,()\[\]{}\\$，。；：、（）「」《》！？]"
+_NOT_BEFORE = r"(?:(?<![A-Za-z0-9.~]/)|(?<=[\s\"'=]-[A-Za-z]/))"  # a folder inside another; but ``-I/home/…``
 _HOME = re.compile(
-    rf"/(?<![A-Za-z0-9_.~-]/)((?:mnt/)?[a-zA-Z]/|export/|var/|usr/|data/)?(?:home|Users)/({_NAME}{{1,64}})"
+    rf"/{_NOT_BEFORE}((?:mnt/)?[a-zA-Z]/|export/|var/|usr/|data/)?(?:home|Users)/({_NAME}{{1,64}})"
     rf"(?:/{_REST}{{0,1024}}+)?"
 )
 _ROOT = re.compile(rf"/root/(?<![A-Za-z0-9_.~/-]/root/){_REST}{{2,1024}}+")
+_DRIVE_BEGINS = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=\\u[0-9A-Fa-f]{4}))"
 _WINDOWS_HOME = re.compile(
-    r"(?<![A-Za-z0-9])[A-Za-z]:(\\{1,8}|/)(?:Users|Documents and Settings)\1([^\\/\s\"'`<>|*?:;,]{1,64})"
+    rf"{_DRIVE_BEGINS}[A-Za-z]:(\\{{1,8}}|/)(?:Users|Documents and Settings)\1([^\\/\s\"'`<>|*?:;,]{{1,64}})"
     r"(?:(?:\\{1,8}|/)[^\\/\s\"'`<>|*?:;,)\]}]{1,255}){0,40}+"
 )
 _WSL = re.compile(
@@ -36,7 +38,7 @@ _WORK = re.compile(
     r"/(?<![A-Za-z0-9_.~/-]/)(?:work|workspaces?|srv|mnt|media|Volumes|private|data|projects?|repos?|builds?|scratch|nfs|net"
     rf"|export|code|src)/[^\s\"'`<>|*?:;,()\[\]{{}}\\$/]{{1,255}}+/{_REST}{{1,1024}}+"
 )
-_DRIVE = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]:(?:\\{1,8}[^\\/\s\"'`<>|*?:;,)\]}]{2,255}){2,40}+")
+_DRIVE = re.compile(rf"{_DRIVE_BEGINS}[A-Za-z]:(?:\\{{1,8}}[^\\/\s\"'`<>|*?:;,)\]}}]{{2,255}}){{2,40}}+")
 _WHOLE = re.compile(r"(?:/[^/\0\n\r\"'`<>|*?{}$]{1,255}+){2,64}+/?|[A-Za-z]:[\\/][^\0\n\r\"`<>|*?]{3,2000}")
 _SYSTEM = (
     "/usr/", "/bin/", "/sbin/", "/etc/", "/lib/", "/lib64/", "/dev/", "/proc/", "/sys/", "/v1/", "/api/", "/System/",

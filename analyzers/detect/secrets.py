@@ -81,12 +81,13 @@ _SHAPES = (
     ("co_", rf"co_{_PLAIN}{{38,}}+"),
     ("hooks.slack.com/", r"hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{20,}+"),
     ("/api/webhooks/", rf"discord(?:app)?\.com/api/webhooks/[0-9]{{10,25}}/{_WIDE}{{30,}}+"),
-    (":AA", r"[0-9]{8,10}:AA[A-Za-z0-9_-]{32,34}(?![A-Za-z0-9_-])"),
+    (":AA", r"[0-9]{8,10}:AA[A-Za-z0-9_-]{32,64}+"),
 )
 # ruff: noqa: F541 - all shapes are written alike
 _KEYS = tuple((sign, re.compile(shape)) for sign, shape in _SHAPES)
 _DIGIT = re.compile("[0-9]")
 _DIFFERENT = 18
+_OVERLAP = 12  # characters of a beginning
 _ALNUM = re.compile("[A-Za-z0-9]")
 
 _PEM = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
@@ -94,7 +95,7 @@ _PEM_BODY = re.compile(r"(?:[A-Za-z0-9+/=:,\s]|-(?!-)|\\{1,8}[nrt]){40,}+")
 _PEM_LONGEST = 20_000
 _JWT = re.compile(rf"eyJ(?<![A-Za-z0-9]eyJ){_WIDE}{{8,}}+\.(?:{_WIDE}{{8,}}+(?:(?:\.{_WIDE}++){{1,3}}|\.))")
 
-_ADDRESS = re.compile(r"(?<![A-Za-z0-9+.-])([A-Za-z][A-Za-z0-9+.-]{1,30})://([^\s\"'`<>\\|]{3,2000})")
+_ADDRESS = re.compile(r"(?<![A-Za-z0-9])([A-Za-z][A-Za-z0-9+.-]{1,30})://([^\s\"'`<>\\|]{3,2000})")
 _HOST = re.compile(r"\[?[A-Za-z0-9][A-Za-z0-9.:-]{0,253}\]?(?:,[A-Za-z0-9.:-]{1,253}){0,8}(?=[/?#]|$|[).,;\]}])")
 _WEB = frozenset(
     ("http", "https", "ws", "wss", "ssh", "git", "ftp", "ftps", "sftp", "git+https", "git+ssh", "smtp", "smtps")
@@ -130,12 +131,13 @@ def _keys(text: str) -> Iterator[Span]:
     for sign, shape in _KEYS:
         at = 0 if sign in text else -1
         while at >= 0 and (match := shape.search(text, at)) is not None:
-            start, at = match.start(), match.end()
+            start = match.start()
+            at = max(match.end() - _OVERLAP, start + 1)  # the beginning of the next key may look like the end of this
             if start > 0 and _ALNUM.match(text, start - 1):
-                at = start + len(sign)  # the middle of a word; a key may still begin behind it
+                at = start + 1  # the middle of a word; a key may still begin behind it
                 continue
             body = match[0].removeprefix(sign)
-            if not _stands_for(body) and (len(sign) > 4 or not all(map(_is_word, body.split("-")))):
+            if not _stands_for(body) and (len(sign) > 4 or sign.isupper() or not all(map(_is_word, body.split("-")))):
                 yield Span(*match.span(), "api_key")
 
 

@@ -1,5 +1,6 @@
 """Who and where: addresses, ids, paths in every spelling, git, machines, numbers of people."""
 
+import time
 import urllib.parse
 
 import pytest
@@ -168,3 +169,78 @@ def test_numbers_of_people_are_checked_by_their_digits() -> None:
         "+49 30 901820", "(415) 555-2671", "415-555-2671",
     ]  # fmt: skip
     assert found("at 1796000000000 in 2026-11-30, +0100, 12345678901234567890\n+12345678901\n", "phone") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "server: {}",
+        "https://mcp.example.org/{}/x",
+        "user_{}_account",
+        "地址{}是",
+        "driver={}",
+        "^{}$",
+        "='{}'",
+        "host-{}-b",
+    ],
+)
+def test_an_address_of_an_inner_network_beside_what_is_no_version(text: str) -> None:
+    assert found(text.format("10.117.130.141"), "ip_address") == ["10.117.130.141"]
+
+
+@pytest.mark.parametrize(
+    "text", ["pkg-1.2.3.4.tar.gz", "app==1.2.3.4", "^1.2.3.4", "1.2.3.4-beta", "Tool/1.2.3.4 (x)", "v=1.2.3.4"]
+)
+def test_versions_of_four_numbers(text: str) -> None:
+    assert found(text, "ip_address") == []
+
+
+@pytest.mark.parametrize("text", ["ip:{}", "id:{}", "[{}]:443", "inet6 {}/64", "看{}吧", "x={}"])
+def test_an_ipv6_address_behind_a_name_and_a_colon(text: str) -> None:
+    address = "2001:db8:d1ec:da23:b3c1:9512:94c9:cde7"
+    assert found(text.format(address), "ip_address") == [address]
+
+
+@pytest.mark.parametrize("text", ["id:{}", "link/ether {} brd", "mac_{}_x", "x={}"])
+def test_a_hardware_address(text: str) -> None:
+    assert found(text.format("3b:cf:d7:3c:15:7f"), "mac_address") == ["3b:cf:d7:3c:15:7f"]
+
+
+def test_a_fingerprint_is_no_hardware_address() -> None:
+    assert found(":".join(["1f", "2e", "3d", "4c"] * 4), "mac_address") == []
+
+
+def test_addresses_of_people_in_links_and_names() -> None:
+    for text in ("https://{}@h.example/", "https://u:x@h.example/{}", "user_{}_account", "{}-2025", "x%3A{}", "写{}吧"):
+        assert any("ada.byron@x.org" in value for value in found(text.format("ada.byron@x.org"), "email")), text
+    assert found("https://git@x.org/a https://user@x.org/b git@x.org", "email") == []
+    [one] = [one for one in look("to%3Aada@x.org").found if one.kind == "email"]
+    assert one.value == "ada@x.org", "an encoded colon is no part of it"
+
+
+def test_a_remote_behind_anything() -> None:
+    remote = "git@git.example.org:owner/repo.git"
+    for text in ("model@{}", "x/{}", "to:{}", "看{}"):
+        assert found(text.format(remote), "git_remote") == [remote]
+
+
+@pytest.mark.parametrize("text", ["gcc -I{}/include", "user_{}", "看{}，吧", "-C={}"])
+def test_a_home_behind_anything(text: str) -> None:
+    assert any(value.startswith("/home/zokuga") for value in found(text.format("/home/zokuga"), "home_path"))
+
+
+def test_many_known_values_with_one_word_cost_no_more() -> None:
+    known = Known()
+    text = " ".join(f"mail n{number}.x@commonword.example.org" for number in range(4000))
+    known.learn(look(text).found)
+    began = time.process_time()
+    assert len([one for one in look(text, None, known).found if one.kind == "email"]) == 4000
+    assert time.process_time() - began < 5.0
+    assert [one.kind for one in look("then n7.x@commonword.example.org", None, known).found] == ["email"]
+
+
+def test_a_name_in_another_script_is_recognised_without_blanks_around_it() -> None:
+    known = Known()
+    known.learn(look("王小明同志是我们的人", "display_name").found)
+    text = "请问王小明同志是我们的人吗"
+    assert [one.kind for one in look(text, None, known).found] == ["user_name"]

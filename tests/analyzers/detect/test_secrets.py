@@ -8,6 +8,7 @@ import pytest
 from planted_people import HEX, LETTERS, Person
 
 from analyzers.detect.kinds import SECRETS
+from analyzers.detect.known import Known
 from analyzers.detect.text import look
 
 P = Person(5)
@@ -161,3 +162,68 @@ def test_a_value_under_a_secret_looking_key_is_judged_by_itself() -> None:
     assert secrets(HIDDEN, "client_secret") == [("secret_value", HIDDEN)]
     assert secrets("The token that the server gave", "token") == []
     assert secrets("messages", "key") == []
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        f"SG.{P.draw(LETTERS, 22)}.{P.draw(LETTERS, 43)}",
+        f"1234567890:AA{P.draw(LETTERS, 33)}",
+        f"hvs.{P.draw(LETTERS, 60)}",
+    ],
+)
+def test_keys_between_the_words_of_an_id(key: str) -> None:
+    text = f"user_{key}_account_{key}_session_{key}"
+    covered = {at for one in look(text).found for at in range(one.start, one.end)}
+    rest = "".join("\0" if at in covered else char for at, char in enumerate(text))
+    assert key[-12:] not in rest and key[:12] not in rest
+
+
+def test_a_key_of_letters_only_is_a_key_where_its_beginning_is_no_word() -> None:
+    assert covers("id AKIANCUKKEUWXHTKYRRY", "AKIANCUKKEUWXHTKYRRY")
+    assert secrets("sk-learn-compatible-estimators-everywhere") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["--api-key {}", "$password = '{}'", "**Password:** {}", "`password`: `{}`", "<password>{}</password>",
+     "-Dspring.password={}", "mysql --password {} -u root", "a=1;password={}"],
+)  # fmt: skip
+def test_names_in_the_forms_of_other_languages(text: str) -> None:
+    value = "hunter2!x7Qpw" if "key" not in text else HIDDEN
+    assert covers(text.format(value), value)
+
+
+def test_a_shortened_secret_is_one_where_enough_of_it_is_left() -> None:
+    assert covers("password=hunter2!x7Qpw…", "hunter2!x7Qpw")
+    assert secrets("x-api-key: sk-...") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "token=" + base64.b64encode(f"A {KEY}".encode()).decode() + " and SomeOtherLongWord1234567",
+        "p" * 5000 + "?q=%20" + urllib.parse.quote(f"a {KEY}"),
+        "5%-off&q=%20" + KEY.replace("-", "%2D"),
+        '{"a":1} {"k":"' + KEY.replace("-", "\\u002d") + '"}',
+        "x/data_" + base64.urlsafe_b64encode(KEY.encode()).decode() + "_end",
+        "\x1b[31msk\x1b[0m-ant" + KEY[6:],
+    ],
+    ids=[
+        "base64 before other words",
+        "a long address",
+        "a percent sign",
+        "two JSON texts",
+        "a name before base64",
+        "colour",
+    ],
+)
+def test_encoded_secrets_beside_other_text(text: str) -> None:
+    assert covers(text, KEY)
+
+
+def test_a_secret_that_was_named_once_is_recognised() -> None:
+    known = Known()
+    known.learn(look("password=hunter2!x7Qpw").found)
+    looked = look("then " + base64.b64encode(b"it was hunter2!x7Qpw").decode(), None, known)
+    assert [one.value for one in looked.found] == ["hunter2!x7Qpw"]

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from json_values import texts
 
 from analyzers.detect.kinds import KINDS
-from analyzers.detect.nested import Blobs, layers
+from analyzers.detect.layer import Blobs
+from analyzers.detect.nested import layers
 from analyzers.detect.text import DEEPEST, kinds_of, look
 
 MAIL = "ada.byron@weigh.example"
@@ -45,7 +46,7 @@ def test_a_layer_knows_the_place_of_each_character_that_was_not_encoded(text: st
             for at, char in enumerate(layer.text):
                 start, end = layer.outer(at, at + 1)
                 assert layer.start <= start <= end <= layer.end
-                assert text[start:end] == char or end - start != 1
+                assert text[start:end] in (char, "+" if char == " " else char) or end - start != 1
 
 
 @pytest.mark.parametrize(
@@ -100,13 +101,13 @@ def test_what_is_encoded_and_no_text_is_counted() -> None:
 N = 40_000
 HOSTILE = [
     "@", "/", "a@", "a@b.co ", "a", "A1", "\\", '\\"', "%41", "%", ":", "1:", "1.", "=", "a=", "key=", "--a",
-    "eyJaaaaaaaa.",
-    "-----BEGIN PRIVATE KEY-----", "http://", "x://a:b@", "\n", "A=b1\n", "# Memory\n", "gitStatus: \n", "Contents of ",
-    "Stop hook success: ", "<env>", "sk-", "4", "4 ", "+1", "/home/", "-home-", "C:\\Users\\a", "{", '{"a":', '"',
-    "a.a.local",
-    "\u200b", "authorization: ", "cookie: a=", "-rwxrwxrwx 1 a b 1\n", "abcdef1 \n", "git checkout -b a/", "a-",
-    "a@b:~", "\\u0041",
-    "password='", "x:\\\\", "Author: a ", "DE12 ", "fe80:", "~a", "-", "_", "req_", "user_a_account_",
+    "eyJaaaaaaaa.", "-----BEGIN PRIVATE KEY-----", "http://", "x://a:b@", '\n', 'A=b1\n', '# Memory\n',
+    'gitStatus: \n', "Contents of ", "Stop hook success: ", "<env>", "sk-", "4", "4 ", "+1", "/home/", "-home-",
+    "C:\\Users\\a", "{", '{"a":', '"', "a.a.local", '\u200b', "authorization: ", "cookie: a=", '-rwxrwxrwx 1 a b 1\n',
+    'abcdef1 \n', "git checkout -b a/", "a-", "a@b:~", "\\u0041", "password='", "x:\\\\", "Author: a ", "Author: ",
+    "A=", "a,", "Bearer ", "cookie: ", ":AA", "SG.aaaaaaaaaaaaaaaaaaaa.", "--key ", "<password>", "</", '\x1b[1m',
+    "QUJD", "QUJD-", "/QUJD", "1.2.3.4 ", "10.1.2.3/", "ab:", "::", "%4", "+1+1", "[[", "[1,", '["a",', "4111-",
+    "AKIA", "git@h.io:a/b ", "0x", "6164", "DE12 ", "fe80:", "~a", "-", "_", "req_", "user_a_account_",
 ]  # fmt: skip
 
 
