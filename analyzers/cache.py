@@ -15,7 +15,8 @@ from typing import Final
 
 from analyzers.cache_causes import Cause
 from analyzers.cache_model import Prediction
-from analyzers.cache_prompt import SECONDS, CachedPrompt, Spotted
+from analyzers.cache_positions import SECONDS, Spotted
+from analyzers.cache_prompt import CachedPrompt
 from analyzers.first_difference import Place
 from analyzers.lineage import Thread, Turn
 from analyzers.models import cache_minimum, model_of

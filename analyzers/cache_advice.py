@@ -17,7 +17,8 @@ from decimal import Decimal
 from itertools import combinations, product
 from typing import Final
 
-from analyzers.cache_prompt import SECONDS, Mark, Position, mark_at
+from analyzers.cache_positions import SECONDS, Position
+from analyzers.cache_prompt import Mark, mark_at
 from analyzers.calls import Call
 from analyzers.digests import Digest
 from analyzers.models import cache_minimum

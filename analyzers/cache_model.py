@@ -18,7 +18,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from analyzers.cache_prompt import SECONDS, CachedPrompt, Mark
+from analyzers.cache_positions import SECONDS
+from analyzers.cache_prompt import CachedPrompt, Mark
 from analyzers.digests import Digest
 from analyzers.models import cache_minimum
 from analyzers.spent import NOTHING, Spent

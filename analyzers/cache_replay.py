@@ -14,7 +14,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from analyzers.cache_prompt import SECONDS
+from analyzers.cache_positions import SECONDS
 from analyzers.spent import Spent
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from analyzers.cache import CacheRow, Chain, Seen, chain, to_compare
 from analyzers.cache_advice import Recorded, with_common_part
 from analyzers.cache_model import Asked, CacheModel, Prediction
+from analyzers.cache_positions import Positions
 from analyzers.cache_prompt import CachedPrompt, cached_prompt, candidates
 from analyzers.digests import BILLING, Digester, as_blocks, is_billing, without_billing
 from analyzers.exchange import Exchange, Problem, Request
@@ -70,8 +71,8 @@ class CacheReport:
 
 def cache_report(sources: Sources, problems: list[Problem], newest: int | None) -> CacheReport:
     """The chains of the newest sessions; None: of all."""
-    digester = Digester()
-    found = traced(sources, problems, look=lambda exchange: _seen(exchange, digester))
+    positions = Positions()
+    found = traced(sources, problems, look=lambda exchange: _seen(exchange, positions))
     seen = [replace(one, n=n) for n, one in enumerate(found.looked, 1)]
     recorded = [n for n, trace in enumerate(found.traces, 1) if trace is not None]
     sessions = _newest(found.lineage(), newest)
@@ -87,8 +88,8 @@ def cache_report(sources: Sources, problems: list[Problem], newest: int | None) 
 
 def recorded(sources: Sources, problems: list[Problem], newest: int | None) -> list[tuple[str, list[Recorded]]]:
     """The requests of the newest sessions, as far as the placement of breakpoints matters, by session."""
-    digester = Digester()
-    found = traced(sources, problems, look=lambda exchange: _recorded(exchange, digester))
+    positions = Positions()
+    found = traced(sources, problems, look=lambda exchange: _recorded(exchange, positions))
     out = []
     for session in _newest(found.lineage(), newest):
         requests: list[Recorded] = []
@@ -123,22 +124,22 @@ def _billing_counts(forms: Sequence[_Forms]) -> bool:
     )
 
 
-def _recorded(exchange: Exchange, digester: Digester) -> _Forms | None:
+def _recorded(exchange: Exchange, positions: Positions) -> _Forms | None:
     """None: its prompt, its time or its counters are not known."""
-    seen = _seen(exchange, digester)
+    seen = _seen(exchange, positions)
     request = exchange.request
     if seen.prompt is None or seen.start is None or seen.spent.total_input is None or request is None:
         return None
-    ignoring = _form(request, seen, seen.prompt, digester, billing=False)
+    ignoring = _form(request, seen, seen.prompt, positions, billing=False)
     if seen.first_party or seen.billing is None:
         return _Forms(0, seen, ignoring, None)
-    prompt = cached_prompt(request.body, seen.model, digester, billing=True)
-    return _Forms(0, seen, ignoring, _form(request, seen, prompt, digester, billing=True))
+    prompt = cached_prompt(request.body, seen.model, positions, billing=True)
+    return _Forms(0, seen, ignoring, _form(request, seen, prompt, positions, billing=True))
 
 
-def _form(request: Request, seen: Seen, prompt: CachedPrompt, digester: Digester, *, billing: bool) -> Recorded:
+def _form(request: Request, seen: Seen, prompt: CachedPrompt, positions: Positions, *, billing: bool) -> Recorded:
     start = seen.start or 0.0
-    places = candidates(request.body, seen.model, digester, billing=billing)
+    places = candidates(request.body, seen.model, positions, billing=billing)
     return Recorded(
         n=0,
         start=start,
@@ -173,7 +174,7 @@ def _summed(sessions: tuple[SessionChains, ...]) -> CacheReport:
     )
 
 
-def _seen(exchange: Exchange, digester: Digester) -> Seen:
+def _seen(exchange: Exchange, positions: Positions) -> Seen:
     request, response = exchange.request, exchange.response
     calls = calls_of(exchange)
     body = request.body if request is not None and request.reason is None else None
@@ -194,16 +195,16 @@ def _seen(exchange: Exchange, digester: Digester) -> Seen:
         begun=begun,
         model=model,
         spent=call.spent if call is not None else NOTHING,
-        prompt=cached_prompt(body, model, digester, edits=edits or None, scope=host) if _is_whole(body) else None,
+        prompt=cached_prompt(body, model, positions, edits=edits or None, scope=host) if _is_whole(body) else None,
         edited=bool(edits),
-        edits=digester.value(edits) if edits else None,
+        edits=positions.digester.value(edits) if edits else None,
         host=host or None,
         verdict=reason.get("type") if type(reason.get("type")) is str else None,
         verdict_tokens=lost if type(lost := reason.get("cache_missed_input_tokens")) is int else None,
         rounds=rounds,
         billed=call.billed if call is not None else NOTHING,
         lives=_lives(usage),
-        billing=_billing(body, digester),
+        billing=_billing(body, positions.digester),
         billing_folded=any(map(_is_folded_line, as_blocks(body.get("system")))) if type(body) is dict else False,
         terms=call.terms if call is not None else None,
         first_party=not host or f".{host}".endswith(_FIRST_PARTY) or exchange.logged is not None,

@@ -25,13 +25,18 @@ SIZE = 16
 BILLING = "billing header"
 _LONGEST_BILLING = 400  # characters of a billing line; those seen have 57 to 192
 _MOST_KNOWN = 200_000  # of the values seen: 20 MB at the most
+_MOST_HELD = 8 * 1024 * 1024  # of JSON text of the values that are kept
 
 
 class Digester:
-    """Digests, remembering those of values that come again: a conversation resends everything."""
+    """Digests, remembering those of values that come again: a conversation resends everything. Of a value that is the
+    very object that was digested before nothing is looked at, so nobody may change one. Bounded: the objects are kept
+    as long as their places in memory are remembered, up to ``held`` bytes of JSON text."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, held: int = _MOST_HELD) -> None:
         self._known: dict[bytes, Digest] = {}
+        self._objects: dict[tuple[str, int], tuple[Json, Digest]] = {}
+        self._held, self._most_held = 0, held
 
     def message(self, message: Json) -> Digest:
         """A message of the list ``messages``: its role and its blocks."""
@@ -58,6 +63,9 @@ class Digester:
         return self._of(value, "ordered")
 
     def _of(self, value: Json, shape: str) -> Digest:
+        before = self._objects.get((shape, id(value)))
+        if before is not None:
+            return before[1]
         try:
             text = orjson.dumps(value, _told_apart, _PASSED)
         except (TypeError, ValueError, orjson.JSONEncodeError):
@@ -68,7 +76,16 @@ class Digester:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
             found = self._known[key] = digest(value, shape)
+        self._keep(value, shape, found, len(text))
         return found
+
+    def _keep(self, value: Json, shape: str, found: Digest, size: int) -> None:
+        self._held += size
+        if self._held > self._most_held:
+            self._objects.clear()
+            self._held = size
+        if size <= self._most_held:
+            self._objects[shape, id(value)] = value, found
 
 
 _PASSED = orjson.OPT_PASSTHROUGH_SUBCLASS | orjson.OPT_PASSTHROUGH_DATACLASS

@@ -10,9 +10,9 @@ what is new) become whole prompts again where the beginning was recorded: at onc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from analyzers.digests import Digest, Digester, as_blocks, gist
 from analyzers.exchange import Exchange
@@ -137,6 +137,15 @@ class _Waiting:
     answer_size: int
 
 
+class _Last(NamedTuple):
+    """The messages of the request that was read last, what each of them is, and the nodes on the way from the root down
+    to the first so many."""
+
+    messages: list[Json]
+    steps: list[_Step]
+    nodes: list[int]
+
+
 class Tracer:
     """Exchanges into traces over one tree, in any order. ``unit``: of the sizes of message threads."""
 
@@ -144,7 +153,8 @@ class Tracer:
         self.tree = Tree()
         self._unit = unit
         self._digester = Digester()
-        self._shared: tuple[list[Json], list[_Step]] = ([], [])  # the last request's messages, and what they were
+        self._last = _Last([], [], [])
+        self._digested: dict[str, tuple[Json, Digest]] = {}  # the last of a field, by its name
         self._answered: dict[str, _Prompt] = {}
         self._waiting: dict[str, _Waiting] = {}
 
@@ -180,8 +190,8 @@ class Tracer:
             thread=thread,
             sent=None,
             prompt=None,
-            system=self._digester.system(body["system"]) if body.get("system") else None,
-            tools=self._digester.tools(body["tools"]) if body.get("tools") else None,
+            system=self._digest(body, "system", self._digester.system),
+            tools=self._digest(body, "tools", self._digester.tools),
             max_tokens=_integer(body.get("max_tokens")),
             ended=exchange.ended,
             summary=_summary(messages),
@@ -192,10 +202,12 @@ class Tracer:
         )
         if messages is None:
             return trace
-        steps = self._steps(messages)
+        last = self._last = self._steps(messages)
         if thread is None:
-            return self._placed(trace, _Prompt(self._walk(ROOT, steps), {}, trace.system, trace.tools))
-        return self._threaded(trace, body, steps, content)
+            last.nodes.extend(self._walk(last.nodes[-1] if last.nodes else ROOT, last.steps[len(last.nodes) :]))
+            node = last.nodes[-1] if last.nodes else ROOT
+            return self._placed(trace, _Prompt(node, {}, trace.system, trace.tools))
+        return self._threaded(trace, body, last.steps, content)
 
     def settled(self, traces: Iterable[Trace]) -> list[Trace]:
         """The same traces, with those whole whose message thread began in an exchange that was read after them."""
@@ -231,13 +243,13 @@ class Tracer:
         sizes = {**before.sizes, **brings.sizes}
         if "messages" in brings.sizes:
             sizes["messages"] = self._lists(before.sizes.get("messages"), brings.sizes["messages"])
-        node = self._walk(before.node, brings.steps)
+        node = self._end(before.node, brings.steps)
         prompt = _Prompt(node, sizes, trace.system or before.system, trace.tools or before.tools)
         if trace.message_id is not None:
             after = prompt
             if brings.answer is not None:
                 grown = self._lists(sizes.get("messages"), self._listed(brings.answer_size))
-                node = self._walk(node, [brings.answer])
+                node = self._end(node, [brings.answer])
                 after = replace(prompt, node=node, sizes={**sizes, "messages": grown})
             self._answered[trace.message_id] = after
         return replace(self._placed(trace, prompt), prompt=sizes)
@@ -258,25 +270,41 @@ class Tracer:
 
     # Prompts
 
-    def _steps(self, messages: list[Json]) -> list[_Step]:
+    def _digest(self, body: Mapping[Any, Json], name: str, made: Callable[[Json], Digest]) -> Digest | None:
+        """The digest of a field; None where there is none. The very object of the request before has the same."""
+        value = body.get(name)
+        if not value:
+            return None
+        if name not in self._digested or self._digested[name][0] is not value:
+            self._digested[name] = value, made(value)
+        return self._digested[name][1]
+
+    def _steps(self, messages: list[Json]) -> _Last:
         """Digest of each message, and the gist of the assistant's. A reader that puts requests together shares the
-        messages between them: those that are the very objects of the request before are not looked at again."""
-        before, steps = self._shared
+        messages between them: those that are the very objects of the request before are not looked at again, nor is
+        the way down to them."""
+        before = self._last
         same = 0
-        for one, other in zip(before, messages, strict=False):
+        for one, other in zip(before.messages, messages, strict=False):
             if one is not other:
                 break
             same += 1
-        steps = steps[:same] + [self._step(message) for message in messages[same:]]
-        self._shared = messages, steps
-        return steps
+        steps = before.steps[:same] + [self._step(message) for message in messages[same:]]
+        return _Last(messages, steps, before.nodes[:same])
 
     def _step(self, message: Json) -> _Step:
         return self._digester.message(message), _said(message)
 
-    def _walk(self, node: int, steps: Iterable[_Step]) -> int:
+    def _walk(self, node: int, steps: Iterable[_Step]) -> Iterator[int]:
+        """The nodes that some steps lead to, one after the other."""
         for message, said in steps:
             node = self.tree.step(node, message, said)
+            yield node
+
+    def _end(self, node: int, steps: Iterable[_Step]) -> int:
+        """The node that some steps lead to."""
+        for reached in self._walk(node, steps):
+            node = reached
         return node
 
 

@@ -21,6 +21,7 @@ from benchmarks.latency import latency
 from benchmarks.load import WrongAnswer
 from benchmarks.logs import logs
 from benchmarks.memory import memory
+from benchmarks.page import long_session
 from benchmarks.proxies import NotMeasured
 from benchmarks.scale import FULL, QUICK, Scale
 from benchmarks.table import Result, render, replaced, report, verdicts
@@ -33,6 +34,7 @@ BENCHMARKS: dict[str, Callable[[Scale], Result]] = {
     "cost": cost,
     "session": turns,
     "disk": disk,
+    "page": long_session,
     "memory": memory,
     "logs": logs,
 }

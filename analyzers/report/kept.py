@@ -1,10 +1,10 @@
 """Exchanges that are read once and kept, with what they have in common kept once.
 
 A report asks the same exchanges many times over, and each request of a conversation repeats the one before. So every
-message, system block and tool that was met before becomes the very object that was met first: memory grows with what is
-new, and whoever remembers what it made of an object need not look again. Two values are the same only when their JSON
-texts are, down to the order of keys and the way numbers are written; what has no such text (a lone surrogate, a folded
-key) stays as it is.
+message, system block and tool that was met before becomes the very object that was met first, and so does a whole list
+of tools or of system blocks: memory grows with what is new, and whoever remembers what it made of an object need not
+look again. Two values are the same only when their JSON texts are, down to the order of keys and the way numbers are
+written; what has no such text (a lone surrogate, a folded key) stays as it is.
 """
 
 from __future__ import annotations
@@ -32,26 +32,33 @@ class Shared:
 
     def __init__(self) -> None:
         self._first: dict[bytes, Json] = {}
+        self._own: set[int] = set()  # where the first ones are in memory
+        self._lists: dict[tuple[int, ...], list[Json]] = {}  # by where their members are, which they hold
 
     def exchange(self, exchange: Exchange) -> Exchange:
         """The exchange with what was met before in the place of its equals."""
         request = exchange.request
         if request is None or type(request.body) is not dict:
             return exchange
-        body = {name: self._field(value) if name in SHARED else value for name, value in request.body.items()}
+        body = {name: self._field(name, value) if name in SHARED else value for name, value in request.body.items()}
         return replace(exchange, request=replace(request, body=body))
 
-    def _field(self, value: Json) -> Json:
-        return [self._one(member) for member in value] if type(value) is list else value
+    def _field(self, name: str, value: Json) -> Json:
+        if type(value) is not list:
+            return value
+        members = [self._one(member) for member in value]
+        return members if name == "messages" else self._lists.setdefault(tuple(map(id, members)), members)
 
     def _one(self, value: Json) -> Json:
-        if type(value) is not dict:
+        if type(value) is not dict or id(value) in self._own:
             return value
         try:
             text = orjson.dumps(value, _told_apart, _PASSED)
         except (TypeError, ValueError):
             return value
-        return self._first.setdefault(text, value)
+        first = self._first.setdefault(text, value)
+        self._own.add(id(first))
+        return first
 
 
 def _told_apart(leaf: object) -> orjson.Fragment:

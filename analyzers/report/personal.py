@@ -1,7 +1,9 @@
 """Personal data by place, of all requests, without looking at what was sent again.
 
 What a message holds is found where it first stood; the requests that carried it after that are counted by the object
-itself (``kept``), not by looking again. Figures are those of ``privacy``: kinds, places, numbers and lengths of values.
+itself (``kept``), not by looking again. So each exchange is looked at with what is new in it alone, and what is found
+there is told by the place it has in the whole. Figures are those of ``privacy``: kinds, places, numbers and lengths of
+values.
 """
 
 from __future__ import annotations
@@ -24,9 +26,25 @@ MOST_PLACES = 2_000
 """Places that a page lists; the others are counted."""
 
 _MEMBER = re.compile(r"(messages|system|tools)\[(\d+)\]")
+_HIDDEN = {f"({len(name)} characters)": name for name in SHARED}
+_PLACED = re.compile(rf"({'|'.join(map(re.escape, (*sorted(SHARED), *_HIDDEN)))})\[(\d+)\]")
 
 type _At = tuple[str, int, int]
 """A field, a place in it, and what stands there."""
+
+
+@dataclass(frozen=True, slots=True)
+class _New:
+    """An exchange with what is new in it. ``places``: where in the whole each member of a list stands."""
+
+    exchange: Exchange
+    places: Mapping[str, list[int]]
+
+    def in_whole(self, path: str) -> str:
+        """A path as it is in the whole exchange. A field's own name may be hidden in it."""
+        member = _PLACED.match(path)
+        told = None if member is None else self.places.get(_HIDDEN.get(member[1], member[1]))
+        return path if member is None or told is None else f"{member[1]}[{told[int(member[2])]}]{path[member.end() :]}"
 
 
 @dataclass(slots=True)
@@ -46,40 +64,43 @@ def personal_json(exchanges: Iterable[Exchange], notes: Mapping[str, Noted]) -> 
     search = Search({sha: one.kinds for sha, one in notes.items() if one.kinds is not None})
     carried: defaultdict[_At, set[int]] = defaultdict(set)
     reduced = [_new(exchange, n, carried) for n, exchange in enumerate(every, 1)]
-    for exchange in reduced:
-        search.learn(exchange)
-    for n, exchange in enumerate(reduced, 1):
-        search.look(exchange, n)
+    for one in reduced:
+        search.learn(one.exchange)
+    for n, one in enumerate(reduced, 1):
+        search.look(one.exchange, n)
     found = search.result()
-    return _json(found, _places(found.findings, every, carried))
+    return _json(found, _places(found.findings, every, reduced, carried))
 
 
-def _new(exchange: Exchange, n: int, carried: defaultdict[_At, set[int]]) -> Exchange:
-    """The exchange with what stood at the same place before left out, which is counted as carried."""
+def _new(exchange: Exchange, n: int, carried: defaultdict[_At, set[int]]) -> _New:
+    """The exchange without what stood at the same place before, which is counted as carried."""
     request = exchange.request
     if request is None or request.reason is not None or type(request.body) is not dict:
-        return exchange
+        return _New(exchange, {})
     body: dict[Any, Json] = {}
+    places: dict[str, list[int]] = {}
     for name, value in request.body.items():
         if name not in SHARED or type(value) is not list:
             body[name] = value
             continue
-        body[name] = members = list(value)
+        places[name] = new = []
         for index, member in enumerate(value):
             at = carried[name, index, id(member)]
-            if at and type(member) is dict:
-                members[index] = None
+            if not at or type(member) is not dict:
+                new.append(index)
             at.add(n)
-    return replace(exchange, request=replace(request, body=body))
+        body[name] = [value[index] for index in new]
+    return _New(replace(exchange, request=replace(request, body=body)), places)
 
 
 def _places(
-    findings: Iterable[Finding], every: list[Exchange], carried: Mapping[_At, set[int]]
+    findings: Iterable[Finding], every: list[Exchange], reduced: list[_New], carried: Mapping[_At, set[int]]
 ) -> dict[tuple[str, str], _Place]:
     places: dict[tuple[str, str], _Place] = {}
     for finding in findings:
-        place = places.setdefault((finding.kind, finding.where), _Place())
-        place.requests |= _requests(finding, every[finding.request - 1], carried)
+        new = reduced[finding.request - 1]
+        place = places.setdefault((finding.kind, new.in_whole(finding.where)), _Place())
+        place.requests |= _requests(finding, new.in_whole(finding.path), every[finding.request - 1], carried)
         if finding.value is not None:
             place.values.setdefault(finding.value, finding.chars or 0)
         else:
@@ -89,9 +110,9 @@ def _places(
     return places
 
 
-def _requests(finding: Finding, exchange: Exchange, carried: Mapping[_At, set[int]]) -> set[int]:
-    """The requests that carry what was found, where it was found."""
-    member = _MEMBER.match(finding.path)
+def _requests(finding: Finding, path: str, exchange: Exchange, carried: Mapping[_At, set[int]]) -> set[int]:
+    """The requests that carry what was found, where it was found: at ``path``."""
+    member = _MEMBER.match(path)
     if member is None or exchange.request is None:
         return {finding.request}
     name, index = member[1], int(member[2])

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from analyzers.exchange import Exchange, Request
 from analyzers.report.kept import SHARED
@@ -26,6 +26,14 @@ from analyzers.words import word
 _NUMBERED: Final = "[0]"
 
 
+class _Placed(NamedTuple):
+    """A member of a list at its place: the number of its block, and the characters of its rows and beside them."""
+
+    number: int
+    rows: int
+    structure: int
+
+
 @dataclass(slots=True)
 class Weighed:
     """Takes exchanges one by one. ``blocks``: all that were met. ``tokens``: what estimates leaves; None: nothing
@@ -35,7 +43,7 @@ class Weighed:
     blocks: list[dict[str, Any]] = field(default_factory=list)
     _numbers: dict[tuple[Any, ...], int] = field(default_factory=dict)
     _sized: dict[tuple[str, int], FieldSize] = field(default_factory=dict)
-    _placed: dict[tuple[str, int, int, str | None], int] = field(default_factory=dict)
+    _placed: dict[tuple[str, int, int, str | None], _Placed] = field(default_factory=dict)
 
     def add(self, exchange: Exchange, n: int) -> dict[str, Any]:
         """What is told of one request: the figures of ``show --json``, its blocks by number."""
@@ -56,12 +64,9 @@ class Weighed:
         whole = known[name] if name in known else size(value)
         model = request.model
         if name in SHARED and type(value) is list:
-            sizes = [self._member(name, member) for member in value]
-            numbers = [
-                self._place(name, index, member, found, request)
-                for index, (member, found) in enumerate(zip(value, sizes, strict=True))
-            ]
-            rows, structure = sum(rows_of(one) for one in sizes), sum(one.structure for one in sizes)
+            placed = [self._place(name, index, member, request) for index, member in enumerate(value)]
+            numbers = [one.number for one in placed]
+            rows, structure = sum(one.rows for one in placed), sum(one.structure for one in placed)
         else:
             found = field_size(name, value)
             tokens = self.tokens.of(name, value, request.body, model) if self.tokens is not None else None
@@ -91,18 +96,20 @@ class Weighed:
             found = self._sized[key] = field_size(name, [member])
         return found
 
-    def _place(self, name: str, index: int, member: Json, found: FieldSize, request: Request) -> int:
-        """The number of the block that a member is at its place."""
+    def _place(self, name: str, index: int, member: Json, request: Request) -> _Placed:
+        """The block that a member is at its place."""
         model = request.model
         key = (name, index, id(member), model)
-        number = self._placed.get(key)
-        if number is not None:
-            return number
+        placed = self._placed.get(key)
+        if placed is not None:
+            return placed
+        found = self._member(name, member)
         tokens = self.tokens.of(name, member, request.body, model, member=True) if self.tokens is not None else None
         number = self._number(f"{name}[{index}]", _label(member), found, tokens)
+        placed = _Placed(number, rows_of(found), found.structure)
         if tokens is None or not tokens.leans_on_others:
-            self._placed[key] = number
-        return number
+            self._placed[key] = placed
+        return placed
 
     def _number(self, path: str, label: str | None, found: FieldSize, tokens: Any) -> int:
         """The number of a block with these figures; a new one where there was none."""

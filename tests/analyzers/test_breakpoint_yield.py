@@ -9,8 +9,8 @@ from typing import Any
 from analyzers.breakpoint_yield import NOBODY, Yield, yields
 from analyzers.cache import CacheRow, Seen
 from analyzers.cache_model import Asked, CacheModel
+from analyzers.cache_positions import Positions
 from analyzers.cache_prompt import cached_prompt
-from analyzers.digests import Digester
 from analyzers.price_list import PriceList
 from analyzers.prices import PriceBook
 from analyzers.spent import Spent
@@ -36,9 +36,9 @@ def talk(turns: int, *, system: dict[str, str] | None = None) -> dict[str, Any]:
 
 
 def found(*asked: tuple[dict[str, Any], Spent], model: str = MODEL) -> dict[str, Yield]:
-    cache, digester, rows = CacheModel(), Digester(), []
+    cache, positions, rows = CacheModel(), Positions(), []
     for n, (body, spent) in enumerate(asked, 1):
-        prompt = cached_prompt(body, model, digester)
+        prompt = cached_prompt(body, model, positions)
         at = 10.0 * n
         one = Asked(n, at, at + 1, model, prompt)
         predicted = cache.predict(one, spent)

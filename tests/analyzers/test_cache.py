@@ -10,8 +10,8 @@ import pytest
 from analyzers.cache import CacheRow, Seen, cause_of, chain, law, to_compare
 from analyzers.cache_causes import CAUSES, Cause
 from analyzers.cache_model import Entry, Prediction
-from analyzers.cache_prompt import CachedPrompt, Spotted, cached_prompt
-from analyzers.digests import Digester
+from analyzers.cache_positions import Positions, Spotted
+from analyzers.cache_prompt import CachedPrompt, cached_prompt
 from analyzers.first_difference import Place
 from analyzers.lineage import Thread, Turn
 from analyzers.spent import NOTHING, Spent
@@ -29,7 +29,7 @@ def prompt(blocks: int = 1, mark: dict[str, str] | None = MARK, at: int = -1, **
     """Of a message with so many blocks, one of them marked."""
     content: list[dict[str, Any]] = [{"type": "text", "text": f"block {n} {'x' * 4000}"} for n in range(blocks)]
     content[at] |= {"cache_control": mark}
-    return cached_prompt({"messages": [{"role": "user", "content": content}]} | fields, MODEL, Digester())
+    return cached_prompt({"messages": [{"role": "user", "content": content}]} | fields, MODEL, Positions())
 
 
 def seen(n: int, counted: Spent, **changes: Any) -> Seen:
@@ -196,7 +196,7 @@ def test_the_break_of_a_failed_attempt_is_told() -> None:
 
 def test_a_billing_line_that_another_host_reads_may_leave_the_tools() -> None:
     tools = [{"name": "a", "cache_control": MARK}]
-    marked = cached_prompt({"tools": tools, "messages": [{"role": "user", "content": "hi"}]}, MODEL, Digester())
+    marked = cached_prompt({"tools": tools, "messages": [{"role": "user", "content": "hi"}]}, MODEL, Positions())
     one = replace(ONE, first_party=False, billing=b"1", prompt=marked)
     two = replace(TWO, first_party=False, billing=b"2", prompt=marked, spent=spent(400, 700))
     assert cause(one, two) == "billing_header"

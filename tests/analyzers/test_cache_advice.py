@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from analyzers.cache_advice import COMMON, Advice, Placement, Recorded, Replayed, advise, placements, with_common_part
+from analyzers.cache_positions import Positions
 from analyzers.cache_prompt import Mark, candidates
-from analyzers.digests import Digester
 from analyzers.price_list import PriceList
 from analyzers.prices import PriceBook
 from analyzers.spent import Spent
@@ -142,9 +142,9 @@ def test_what_all_requests_have_in_common_is_a_place_of_its_own() -> None:
         blocks = [{"type": "text", "text": "r" * 20_000}, {"type": "text", "text": f"it is {clock}"}]
         return {"system": blocks, "messages": [{"role": "user", "content": "weigh"}]}
 
-    digester, requests = Digester(), []
+    positions, requests = Positions(), []
     for n, clock in enumerate(("12:00", "12:01", "12:02")):
-        places = candidates(body(clock), MODEL, digester)
+        places = candidates(body(clock), MODEL, positions)
         chars = places.marks[-1][1].chars
         at = 60.0 * n
         spent = Spent(chars, 0, 0, 0, 0, 5)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from addon.stub_cache import Plan, PromptCache
 from analyzers.cache_model import NOTHING_CACHED, Asked, CacheModel, Prediction
+from analyzers.cache_positions import Positions
 from analyzers.cache_prompt import cached_prompt
-from analyzers.digests import Digester
 from analyzers.spent import NOTHING, Spent
 
 MODEL = "claude-opus-5-5"  # caches from 512 tokens on
@@ -69,10 +69,10 @@ def served(requests: Sequence[Sent]) -> list[Plan]:
 
 def modelled(*requests: Sent) -> list[Outcome]:
     """What the model says of requests in time order, and what the stub counted."""
-    model, digester = CacheModel(), Digester()
+    model, positions = CacheModel(), Positions()
     out: list[Outcome] = []
     for n, (one, plan) in enumerate(zip(requests, served(requests), strict=True), 1):
-        prompt = cached_prompt(one.body, one.model, digester)
+        prompt = cached_prompt(one.body, one.model, positions)
         asked = Asked(n, one.at, None if one.unknown_begin else one.at + one.wait, one.model, prompt)
         counted = counted_by(plan)
         out.append(Outcome(model.predict(asked, counted), counted))
@@ -176,10 +176,10 @@ def test_below_the_minimum_nothing_is_read_nor_written() -> None:
 def test_a_prefix_whose_size_is_close_to_the_minimum_is_not_called_exact() -> None:
     """By its characters the system prompt is too small; the server counted it otherwise."""
     model = CacheModel()
-    digester = Digester()
+    positions = Positions()
     system = [text("rules", 505, MARK)]
     one, two = (
-        cached_prompt(asking(text(words, 900, MARK), system=system), MODEL, digester) for words in ("one", "two")
+        cached_prompt(asking(text(words, 900, MARK), system=system), MODEL, positions) for words in ("one", "two")
     )
     model.told(Asked(1, 0.0, 0.1, MODEL, one), Spent(7, 1410, 1410, 0, 0, 1))
     predicted = model.predict(Asked(2, 10.0, 10.1, MODEL, two), Spent(7, 890, 890, 0, 520, 1))
@@ -188,7 +188,7 @@ def test_a_prefix_whose_size_is_close_to_the_minimum_is_not_called_exact() -> No
 
 def test_counters_of_several_passes_are_no_positions() -> None:
     model = CacheModel()
-    prompt = cached_prompt(asking(text("a", mark=MARK)), MODEL, Digester())
+    prompt = cached_prompt(asking(text("a", mark=MARK)), MODEL, Positions())
     model.told(Asked(1, 0.0, 0.1, MODEL, prompt, odd=True), Spent(9_000, 50_000, 50_000, 0, 0, 1))
     predicted = model.predict(Asked(2, 10.0, 10.1, MODEL, prompt), Spent(7, 0, 0, 0, 610, 1))
     assert (predicted.read, predicted.exact) == (610, False)
@@ -196,7 +196,7 @@ def test_counters_of_several_passes_are_no_positions() -> None:
 
 def test_h04_unknown_counters_predict_no_figures() -> None:
     model = CacheModel()
-    prompt = cached_prompt(asking(text("a", mark=MARK)), MODEL, Digester())
+    prompt = cached_prompt(asking(text("a", mark=MARK)), MODEL, Positions())
     model.told(Asked(1, 0.0, 0.1, MODEL, prompt), NOTHING._replace(fresh=600))
     predicted = model.predict(Asked(2, 10.0, 10.1, MODEL, prompt), NOTHING._replace(fresh=600))
     assert (predicted.read, predicted.written, predicted.exact) == (None, None, False)
@@ -204,7 +204,7 @@ def test_h04_unknown_counters_predict_no_figures() -> None:
 
 def test_f05_what_was_written_for_five_minutes_lives_five_whatever_was_asked_for() -> None:
     model = CacheModel()
-    prompt = cached_prompt(asking(text("a", mark=HOUR)), MODEL, Digester())
+    prompt = cached_prompt(asking(text("a", mark=HOUR)), MODEL, Positions())
     model.told(Asked(1, 0.0, 0.1, MODEL, prompt), Spent(7, 610, 610, 0, 0, 1))
     predicted = model.predict(Asked(2, 600.0, 600.1, MODEL, prompt), Spent(7, 610, 610, 0, 0, 1))
     assert (predicted.read, predicted.why, predicted.exact) == (0, "expired", True)
@@ -219,7 +219,7 @@ def test_whether_a_longer_life_that_is_asked_for_later_is_given_is_not_known() -
 def test_what_the_server_had_lost_is_written_anew() -> None:
     """An eviction is no rule: the model is told, and goes on from there."""
     model = CacheModel()
-    prompt = cached_prompt(asking(text("a", mark=MARK)), MODEL, Digester())
+    prompt = cached_prompt(asking(text("a", mark=MARK)), MODEL, Positions())
     wrote = Spent(7, 610, 610, 0, 0, 1)
     model.told(Asked(1, 0.0, 0.1, MODEL, prompt), wrote)
     model.told(Asked(2, 200.0, 200.1, MODEL, prompt), wrote)
@@ -229,7 +229,7 @@ def test_what_the_server_had_lost_is_written_anew() -> None:
 
 def test_what_is_written_anew_can_be_read_when_its_own_answer_has_begun() -> None:
     model = CacheModel()
-    prompt = cached_prompt(asking(text("a", mark=MARK)), MODEL, Digester())
+    prompt = cached_prompt(asking(text("a", mark=MARK)), MODEL, Positions())
     wrote = Spent(7, 610, 610, 0, 0, 1)
     model.told(Asked(1, 0.0, 0.1, MODEL, prompt), wrote)
     model.told(Asked(2, 200.0, 260.0, MODEL, prompt), wrote)
@@ -257,10 +257,10 @@ def test_a_breakpoint_inside_what_is_read_lives_as_long_as_it_asks_for() -> None
 
 
 def test_what_continues_behind_the_last_hour_writes_nothing_for_an_hour() -> None:
-    model, digester = CacheModel(), Digester()
+    model, positions = CacheModel(), Positions()
     system = [text("rules", mark=HOUR)]
-    one = cached_prompt(asking(text("a", 90, MARK), system=system), MODEL, digester)
-    two = cached_prompt(asking(text("a", 90), text("b", 90, MARK), system=system), MODEL, digester)
+    one = cached_prompt(asking(text("a", 90, MARK), system=system), MODEL, positions)
+    two = cached_prompt(asking(text("a", 90), text("b", 90, MARK), system=system), MODEL, positions)
     model.told(Asked(1, 0.0, 0.1, MODEL, one), Spent(7, 710, None, None, 0, 1))
     predicted = model.predict(Asked(2, 10.0, 10.1, MODEL, two), Spent(7, 100, 100, 0, 710, 1))
     assert (*figures(predicted), predicted.exact) == (710, 100, 100, 0, True)
@@ -268,10 +268,10 @@ def test_what_continues_behind_the_last_hour_writes_nothing_for_an_hour() -> Non
 
 def test_a_read_that_ends_elsewhere_teaches_nothing() -> None:
     """Less was read than the shorter of two entries has: it cannot be the longer one."""
-    model, digester = CacheModel(), Digester()
+    model, positions = CacheModel(), Positions()
     system = [text("rules", mark=MARK)]
-    short = cached_prompt({"system": system, "messages": []}, MODEL, digester)
-    long = cached_prompt(asking(text("a", 90, MARK), text("b", 90, MARK), system=system), MODEL, digester)
+    short = cached_prompt({"system": system, "messages": []}, MODEL, positions)
+    long = cached_prompt(asking(text("a", 90, MARK), text("b", 90, MARK), system=system), MODEL, positions)
     model.told(Asked(1, 0.0, 0.1, MODEL, short), Spent(7, 610, 610, 0, 0, 1))
     model.told(Asked(2, 5.0, 5.1, MODEL, long), Spent(7, 200, 200, 0, 610, 1))
     model.told(Asked(3, 10.0, 10.1, MODEL, long), Spent(7, 260, 260, 0, 550, 1))
@@ -280,7 +280,7 @@ def test_a_read_that_ends_elsewhere_teaches_nothing() -> None:
 
 def test_a_server_that_caches_nothing_leaves_no_entries() -> None:
     model = CacheModel()
-    prompt = cached_prompt(asking(text("a", mark=MARK)), "other", Digester())
+    prompt = cached_prompt(asking(text("a", mark=MARK)), "other", Positions())
     model.told(Asked(1, 0.0, 0.1, "other", prompt), Spent(617, 0, 0, 0, 0, 1))
     assert not model.entries
 

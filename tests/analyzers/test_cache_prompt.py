@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from analyzers.cache_positions import Positions
 from analyzers.cache_prompt import CachedPrompt, Mark, cached_prompt
-from analyzers.digests import Digester
 
 MARK = {"type": "ephemeral"}
 HOUR = {"type": "ephemeral", "ttl": "1h"}
@@ -32,7 +32,7 @@ BODY: dict[str, Any] = {
 
 
 def seen(body: Any, model: str = "claude-opus-5-5", **options: Any) -> CachedPrompt:
-    return cached_prompt(body, model, Digester(), **options)
+    return cached_prompt(body, model, Positions(), **options)
 
 
 def marks(body: Any) -> list[tuple[str, str]]:
@@ -209,6 +209,13 @@ def test_a_model_that_forgets_earlier_thinking_has_another_prefix_with_the_next_
     assert found is not None and found.path == "messages[1].content[0]"
     assert seen({"messages": more}, "claude-sonnet-4-5").thought is None
     assert seen({"messages": loop}).thought is None
+
+
+def test_thinking_inside_a_result_is_seen_whoever_spoke_since() -> None:
+    thought = {"type": "thinking", "thinking": "hm", "signature": "x"}
+    result = user(text("a"), {"type": "tool_result", "tool_use_id": "t", "content": [thought]})
+    found = seen({"messages": [result, user(text("and now?"))]}, "claude-sonnet-4-5").thought
+    assert found is not None and found.path == "messages[0].content[1].content[0]"
 
 
 def test_the_order_of_keys_counts_in_what_becomes_text_of_the_prompt() -> None:

@@ -1,5 +1,6 @@
 """Digests are equal when the API would be told the same, and at no other time."""
 
+import gc
 from typing import Any
 
 import pytest
@@ -125,6 +126,30 @@ def test_what_was_seen_before_gives_the_same_digest(value: Any) -> None:
     first = digester.message(value)
     assert digester.message(value) == first == digest(value, "message")
     assert digester.message(through_a_capture(value, 0)) == first
+
+
+@given(values, st.permutations(["message", "system", "tool", "tools", "value", "ordered"]))
+def test_one_object_may_be_digested_as_many_things(value: Any, ways: list[str]) -> None:
+    digester = Digester()
+    for way in (*ways, *ways):
+        assert getattr(digester, way)(value) == getattr(Digester(held=0), way)(value)
+
+
+@pytest.mark.parametrize("held", [0, 40, 1_000, 100_000])
+def test_what_is_gone_is_not_taken_for_what_comes_to_be_at_its_place(held: int) -> None:
+    digester = Digester(held=held)
+    for number in range(500):
+        assert digester.value([number]) == digest([number], "data")
+
+
+@pytest.mark.parametrize(("held", "alive"), [(0, 0), (1_000, 20), (100_000, 400)])
+def test_no_more_objects_are_kept_than_is_allowed(held: int, alive: int) -> None:
+    """Each of them has some sixty bytes of text."""
+    digester = Digester(held=held)
+    for number in range(400):
+        digester.value({"kept by the digester": [f"{'x' * 30} {number}"]})
+    found = sum(type(one) is dict and "kept by the digester" in one for one in gc.get_objects())
+    assert found <= alive and bool(found) is bool(held)
 
 
 @given(st.lists(values, min_size=2, max_size=2, unique_by=repr))

@@ -1,5 +1,6 @@
 """Prompts as paths in one tree, and message threads made whole."""
 
+from copy import deepcopy
 from itertools import pairwise
 from typing import Any
 
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from json_values import SHAPES, shape_requests, values
 
+from analyzers.digests import Digester
 from analyzers.exchange import Exchange, Request
 from analyzers.prompts import ROOT, Trace, Tracer, Tree, rebuilt
 from analyzers.sizes import UNITS, size
@@ -54,6 +56,33 @@ def test_prompts_that_begin_alike_share_their_beginning() -> None:
     assert [tree.depth[node] for node in (ROOT, one, two, other)] == [0, 1, 2, 2]
     assert [tree.answered[node] for node in (ROOT, one, two, other)] == [False, False, True, False]
     assert tree.answered[tree.step(two, b"d", None)]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(st.sampled_from([user("a"), user("b"), answer("c"), user([{"type": "text"}])]), max_size=5),
+            st.sampled_from([None, "create", "continue"]),
+            st.sampled_from([SYSTEM, [{"type": "text", "text": "r"}], None]),
+            st.sampled_from([TOOLS, [*TOOLS, *TOOLS], []]),
+            st.booleans(),
+        ),
+        max_size=6,
+    )
+)
+def test_a_request_is_traced_as_if_it_were_the_only_one(sent: list[tuple[Any, ...]]) -> None:
+    """Whether its parts are the very objects of the request before, or copies of them."""
+    tracer = Tracer()
+    for n, (messages, thread, system, tools, copied) in enumerate(sent):
+        kind = {"thread": {"type": thread, "previous_message_id": f"msg_{n - 1}"}} if thread is not None else {}
+        exchange = call(messages, "c", message_id=f"msg_{n}", system=system, tools=tools, **kind)
+        trace, digester = tracer.trace(deepcopy(exchange) if copied else exchange), Digester()
+        if thread is None:
+            assert trace.node is not None
+            path = [tracer.tree.message[node] for node in reversed(tracer.tree.path(trace.node))]
+            assert path == [digester.message(message) for message in messages]
+            assert trace.system == (digester.system(system) if system else None)
+            assert trace.tools == (digester.tools(tools) if tools else None)
 
 
 def test_a_conversation_costs_a_node_for_each_message_not_for_each_request() -> None:

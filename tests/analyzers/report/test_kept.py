@@ -1,5 +1,6 @@
 """What comes again is kept once, and only what is the same to the last digit counts as coming again."""
 
+from copy import deepcopy
 from pathlib import Path
 
 import capture_files
@@ -26,6 +27,26 @@ def test_what_two_requests_have_in_common_is_one_object() -> None:
     second = shared.exchange(call(talk("one", "two", "three"), "four", at=9.0))
     assert body(second)["messages"][0] is body(first)["messages"][0]
     assert body(second)["tools"][0] is body(first)["tools"][0]
+
+
+def test_a_whole_list_of_tools_that_comes_again_is_one_object() -> None:
+    shared = Shared()
+    tools: list[Json] = [{"name": "a"}, {"name": "b"}]
+    told = [tools, [{"name": "a"}, {"name": "b"}], [{"name": "b"}, {"name": "a"}], [*tools, 5], [*tools, 5.0]]
+    first, second, turned, odd, odder = (body(shared.exchange(call(talk("one"), tools=one)))["tools"] for one in told)
+    assert second is first and turned is not first
+    assert [repr(one) for one in (first, turned, odd, odder)] == [repr(told[n]) for n in (0, 2, 3, 4)]
+
+
+def test_what_is_gone_is_not_taken_for_what_comes_to_be_at_its_place() -> None:
+    """Tools that are made anew for each request, some of which have no text to be told by."""
+    shared, first = Shared(), {}
+    for n in range(300):
+        tools: list[Json] = [{"name": f"{n % 7}"}, {"name": "\ud800", "n": n}][n % 2 :]
+        again = body(shared.exchange(call(talk("one"), tools=deepcopy(tools))))["tools"]
+        assert again == tools
+        [alone] = body(shared.exchange(call(talk("one"), tools=[{"name": f"{n % 5}"}])))["tools"]
+        assert alone is first.setdefault(n % 5, alone) and alone == {"name": f"{n % 5}"}
 
 
 @given(values, values)

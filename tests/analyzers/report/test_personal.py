@@ -50,6 +50,23 @@ def test_a_message_that_moved_is_found_where_it_stands_now() -> None:
     assert places(one, other) == looked_for(one, other)
 
 
+def test_what_is_new_between_what_was_sent_before_is_found_where_it_stands() -> None:
+    def asked(tools: list[Any], *texts: str, at: float) -> Exchange:
+        system = [{"type": "text", "text": f"{text} <{text}@weighbridge-works.net>"} for text in texts]
+        return call(talk("a", *texts, "b"), at=at, system=system, tools=tools)
+
+    bash, named = {"name": "Bash"}, {"name": "Ask", "description": MAIL}
+    turns = [
+        asked([bash], "one", at=1.0),
+        asked([bash, named], "one", MAIL, at=2.0),
+        asked([named, bash], "two", MAIL, "one", at=3.0),
+        asked([bash, named, named], "one", MAIL, "one", MAIL, at=4.0),
+    ]
+    found = places(*turns)
+    assert found == looked_for(*turns)
+    assert {where.split("]")[0] for _, where in found} >= {"tools[0", "tools[1", "system[1", "messages[2"}
+
+
 def test_a_folded_text_is_told_by_its_note_and_unknown_without_one() -> None:
     folded = Elided(500, 500, 500, 502, sha256=SHA)
     exchange = call([{"role": "user", "content": folded}])
