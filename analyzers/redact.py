@@ -91,6 +91,12 @@ class Redactor:
         other._forms = {}
         return other
 
+    def unfolding(self) -> Redactor:
+        """The same, folding nothing."""
+        other = copy(self)
+        other._fold_over = None
+        return other
+
     def hash(self, digest: str) -> str:
         """A keyed hash in the place of a hash."""
         return self.scrambler.words.hash(digest)

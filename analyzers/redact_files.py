@@ -289,13 +289,13 @@ class _Run:
     def _check(self, one: Written) -> None:
         with self._opened(one.file) as stream:
             source = Source(stream, one.source, one.file)
-            for number, line in enumerate(unpacked_lines(source, LINE_LIMIT), 1):
+            parts = [stream.read()] if one.kind == "body" and not self._wish.as_capture else None
+            for number, line in enumerate(parts or unpacked_lines(source, LINE_LIMIT), 1):
                 try:
                     value = parse(line or b"").value
                 except NotJson as error:
-                    raise NotRedacted(
-                        f"line {number} of the result is no JSON ({error.reason}); nothing was written", 1
-                    ) from None
+                    place = f"line {number} of the result of {one.source}"
+                    raise NotRedacted(f"{place} is no JSON ({error.reason}); nothing was written", 1) from None
                 if (where := self._canaries.find(value)) is not None:
                     raise NotRedacted(
                         f"something of {one.source} still shows in the result, line {number} at {where}; "

@@ -26,7 +26,8 @@ class RecordRedactor:
     its body's."""
 
     def __init__(self, redactor: Redactor, root: Place = NOWHERE) -> None:
-        self._values = redactor
+        self._values = redactor.unfolding()  # what the recorder itself says of an exchange is never folded
+        self._said = redactor
         self._root = root
         self._text = redactor.text
         self.addresses = Addresses(redactor)
@@ -72,7 +73,7 @@ class RecordRedactor:
         return self._members(record, rules)
 
     def _taken(self, value: Json, place: Place) -> Json:
-        known = type(value) is str and value in ("run forward", "run reverse")
+        known = type(value) is str and re.fullmatch("(run|capture) (forward|reverse)", value)
         return self._values.keep(value) if known else self._values.value(value)
 
     def _request(self, record: dict[str, Any]) -> dict[str, Any]:
@@ -93,7 +94,7 @@ class RecordRedactor:
             "figures": self._figures,
             "notes": self._notes,
             "unparsed": self._unparsed,
-            "body": lambda body, place: self._values.value(body, self._inside(place)),
+            "body": lambda body, place: self._said.value(body, self._inside(place)),
         }
         return self._members(record, rules)
 
@@ -110,9 +111,9 @@ class RecordRedactor:
             "model": self._model,
             "message_id": self._value,
             "stop_reason": self._word,
-            "content": self._value,
-            "rest": self._value,
-            "body": self._value,
+            "content": self._spoken,
+            "rest": self._spoken,
+            "body": self._spoken,
             "error": self._value,
             "failure": self._value,
             "events": self._events,
@@ -134,6 +135,10 @@ class RecordRedactor:
         """The place of a body's members: patterns may begin with ``body`` or with the member itself."""
         root = self._root
         return Place(root.keep + place.keep, root.drop + place.drop, place.kept, place.dropped, root.met)
+
+    def _spoken(self, value: Json, place: Place) -> Json:
+        """What was in an answer."""
+        return self._said.value(value, place)
 
     def _value(self, value: Json, place: Place) -> Json:
         return self._values.value(value, place)

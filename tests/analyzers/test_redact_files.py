@@ -269,3 +269,25 @@ def test_what_is_dropped_keeps_words_of_the_api_and_pairs_of_ids(tmp_path: Path)
     told = [difference for difference in differences(before, after) if ".what: None / 'dropped'" not in difference]
     assert told == []
     assert b'"_elided":"dropped"' in (tmp_path / "out.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("wish", [Wish(), Wish(fold_over=0)], ids=["scrambled", "folded"])
+def test_a_body_of_several_lines_keeps_its_layout(tmp_path: Path, wish: Wish) -> None:
+    (tmp_path / "body.json").write_text(json.dumps(ASKED | {"system": SECRET}, indent=2) + "\n")
+    redact_files(str(tmp_path / "body.json"), str(tmp_path / "out.json"), wish)
+    new = (tmp_path / "out.json").read_text()
+    assert SECRET not in new and new.count("\n") == (tmp_path / "body.json").read_text().count("\n")
+    assert json.loads(new)["messages"]
+
+
+def test_what_the_recorder_says_of_an_exchange_is_never_folded(tmp_path: Path) -> None:
+    example = Path(__file__).parents[2] / "captures.example" / "four-turns.jsonl"
+    redact_files(str(example), str(tmp_path / "out.jsonl"), Wish(fold_over=0))
+    for command in (["list"], ["usage"], ["cost"], ["sessions"], ["cache"], ["show", "2"]):
+        told = differences(shown([example], *command), shown([tmp_path / "out.jsonl"], *command))
+        assert [one for one in told if ".what" not in one] == [], command
+
+
+@pytest.mark.parametrize("taken", ["run forward", "run reverse", "capture forward", "capture reverse"])
+def test_how_a_capture_was_taken_stays(taken: str) -> None:
+    assert _record(start(taken=taken))["taken"] == taken
