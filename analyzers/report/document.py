@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
+from analyzers.cache import CacheRow
 from analyzers.cache_causes import CAUSES
 from analyzers.cache_report import cache_report
 from analyzers.cache_shown import cache_json
@@ -22,14 +22,16 @@ from analyzers.exchange import Exchange, Problem
 from analyzers.gather import traced, uncollected, usage_report
 from analyzers.growth import growth
 from analyzers.growth_shown import growth_json
-from analyzers.lineage import Lineage, Session, Thread
+from analyzers.lineage import Lineage
 from analyzers.price_list import DOCUMENTED
 from analyzers.prices import PriceBook
 from analyzers.report.kept import Kept
 from analyzers.report.kinds import KIND_WORDS
+from analyzers.report.threads import at_least, threads_json
 from analyzers.report.tools import ToolUse
+from analyzers.report.unused import problems_told
 from analyzers.report.weighed import Weighed
-from analyzers.sessions import session_rows
+from analyzers.sessions import SessionRow, session_rows
 from analyzers.sessions_shown import sessions_json
 from analyzers.tables import STEP_WORDS, name_of
 from analyzers.turn_sizes import Estimate, TurnSizer
@@ -53,7 +55,7 @@ class Numbered:
     others: frozenset[int]
     lineage: Lineage
     growth: dict[str, Any]
-    sessions: dict[str, Any]
+    sessions: Sequence[SessionRow]
     numbers: Mapping[str, int]
 
 
@@ -74,14 +76,14 @@ def document(sources: Kept, problems: list[Problem], book: PriceBook, now: float
             "tokens_unknown": why,
             "requests": requests,
             "blocks": weighed.blocks,
-            "threads": list(_threads(found)),
+            "threads": threads_json(found.lineage, found.sessions, len(found.exchanges)),
             "tools": _tools(found),
             "growth": found.growth,
-            "sessions": found.sessions["sessions"],
+            "sessions": _sessions(found.sessions),
             "cache": _cache(sources, book, found.lineage),
             **_spent(sources, book, found.numbers),
             "personal": _personal(found.exchanges, sources),
-            "problems": [f"{Path(one.place).name}: {one.text}" for one in problems],
+            "problems": problems_told(problems, now),
         }
     made: dict[str, Any] = shown(told)
     return made
@@ -110,34 +112,17 @@ def _numbered(sources: Kept, problems: list[Problem], book: PriceBook) -> Number
         frozenset(n for n, trace in enumerate(read.traces, 1) if trace is None),
         lineage,
         growth_json(grown),
-        sessions_json(session_rows(lineage, read.calls)),
+        session_rows(lineage, read.calls),
         {exchange.place: n for n, exchange in enumerate(exchanges, 1)},
     )
 
 
-def _threads(found: Numbered) -> list[dict[str, Any]]:
-    """What can be chosen: each thread with the numbers of its requests, and the side calls of each session."""
-    out: list[dict[str, Any]] = []
-    for number, session in enumerate(found.lineage.sessions):
-        for thread in session.threads:
-            out.append({"session": number, "label": _label(session, thread), "requests": [t.n for t in thread.turns]})
-        side = sorted({n for call in session.side for n in (call.n, *call.attempts)})
-        if side:
-            out.append({"session": number, "label": "side calls", "requests": side})
-    told = {n for one in out for n in one["requests"]}
-    rest = [n for n in range(1, len(found.exchanges) + 1) if n not in told]
-    if rest:
-        out.append({"session": None, "label": "failed attempts and other records", "requests": rest})
-    return out
-
-
-def _label(session: Session, thread: Thread) -> str:
-    if thread.agent is not None:
-        name = f"agent {thread.agent}"
-    else:
-        main = next((one for one in session.threads if one.agent is None), None)
-        name = "main" if thread is main or thread.turns[0].step != "start" else "thread"
-    return name if thread.forked_from is None else f"{name}, forked at #{thread.forked_from}"
+def _sessions(rows: Sequence[SessionRow]) -> list[dict[str, Any]]:
+    """The sessions, each sum with the names of its counters that are lower bounds."""
+    told: list[dict[str, Any]] = sessions_json(rows)["sessions"]
+    for session, row in zip(told, rows, strict=True):
+        session["usage"]["at_least"] = at_least(row.sums)
+    return told
 
 
 def _tools(found: Numbered) -> list[dict[str, Any]]:
@@ -150,15 +135,32 @@ def _tools(found: Numbered) -> list[dict[str, Any]]:
 
 
 def _cache(sources: Kept, book: PriceBook, lineage: Lineage) -> dict[str, Any]:
-    """The chains, with the causes in words, and each breakpoint under the number of its session."""
-    told = cache_json(cache_report(sources, [], None), book)
+    """The chains, with the causes in words, and each breakpoint under the number of its session. ``counted``: of how
+    many requests the sums are."""
+    found = cache_report(sources, [], None)
+    told = cache_json(found, book)
     numbers = {session.name: number for number, session in enumerate(lineage.sessions)}
     for thread in told["sessions"]:
         for row in thread["rows"]:
             row["cause_words"] = None if row["cause"] is None else CAUSES[row["cause"]]
     for one in told["breakpoints"]:
         one["session_index"] = numbers.get(one["session"])
+    told["counted"] = _counted(list(found.rows))
+    told["counted_by_session"] = [
+        {"session_index": numbers.get(one.session or ""), **_counted(one.rows)} for one in found.sessions
+    ]
     return told
+
+
+def _counted(rows: Sequence[CacheRow]) -> dict[str, int]:
+    """Of how many requests what they read is known, and of those that continue another, how many could be judged."""
+    following = [row for row in rows if row.follows is not None]
+    return {
+        "requests": len(rows),
+        "known": sum(row.seen.spent.total_input is not None for row in rows),
+        "following": len(following),
+        "judged": sum(row.holds is not None for row in following),
+    }
 
 
 def _spent(sources: Kept, book: PriceBook, numbers: Mapping[str, int]) -> dict[str, Any]:
@@ -174,9 +176,13 @@ def _spent(sources: Kept, book: PriceBook, numbers: Mapping[str, int]) -> dict[s
         "own": bool(book.own.source),
         "currency": "USD",
     }
-    costs = cost_json(cost_report(used, book), prices)
+    spent = cost_report(used, book)
+    costs = cost_json(spent, prices)
     del costs["set_aside"]
-    costs["rows"] = [{"n": numbers.get(row.pop("place")), **row} for row in costs["rows"]]
+    costs["rows"] = [
+        {"n": numbers.get(row.pop("place")), **row, "free": one.found is None}
+        for row, one in zip(costs["rows"], spent.calls, strict=True)
+    ]
     return {"usage": usage, "cost": costs}
 
 

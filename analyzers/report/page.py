@@ -17,7 +17,16 @@ from typing import Any, Final
 import orjson
 
 _PARTS: Final = files("analyzers.report") / "template"
-_SCRIPTS: Final = ("elements.js", "charts.js", "icicle.js", "page.js")
+_SCRIPTS: Final = (
+    "elements.js",
+    "charts.js",
+    "icicle.js",
+    "request.js",
+    "thread.js",
+    "whole.js",
+    "paper.js",
+    "page.js",
+)
 _ESCAPES: Final = (
     (b"<", b"\\u003c"),
     (b">", b"\\u003e"),

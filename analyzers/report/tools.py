@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from analyzers.blocks import TOOL_CALLS
 from analyzers.digests import as_blocks
 from analyzers.exchange import Exchange
 from analyzers.sizes import field_size
 from analyzers.wire.jsontext import Json
+
+_NO_ANSWER: Final = frozenset(("count_tokens", "batches"))
+_NOTHING_SAID: Final = frozenset(("error", "unreachable"))
 
 type Use = tuple[str, str | None]
 """The name of a tool, and the id of the call."""
@@ -43,6 +46,7 @@ class ToolUse:
     _tools: dict[int | None, dict[str, Tool]] = field(default_factory=dict)
     _uses: dict[int, tuple[Use, ...]] = field(default_factory=dict)
     _sizes: dict[int, tuple[int, int]] = field(default_factory=dict)
+    _unheard: dict[int | None, int] = field(default_factory=dict)
 
     def add(self, exchange: Exchange, n: int, session: int | None) -> None:
         """Adds what one exchange defines and calls."""
@@ -55,11 +59,18 @@ class ToolUse:
                 self._called(self._of(message), tools, sent=True)
         if exchange.response is not None:
             self._called(tuple(_uses(exchange.response.content)), tools, sent=False)
+        if _is_unheard(exchange):
+            self._unheard[session] = self._unheard.get(session, 0) + 1
 
     def as_json(self) -> list[dict[str, Any]]:
-        """The tools of each session, largest first; those of unknown size last."""
+        """The tools of each session, largest first; those of unknown size last. ``answers_unknown``: answers in which
+        more tools may have been called."""
         return [
-            {"session": session, "tools": [_json(tool) for tool in sorted(tools.values(), key=_rank)]}
+            {
+                "session": session,
+                "answers_unknown": self._unheard.get(session, 0),
+                "tools": [_json(tool) for tool in sorted(tools.values(), key=_rank)],
+            }
             for session, tools in self._tools.items()
         ]
 
@@ -98,6 +109,13 @@ class ToolUse:
                 one.nameless = max(one.nameless, 1)
             else:
                 one.nameless += 1
+
+
+def _is_unheard(exchange: Exchange) -> bool:
+    """Whether a model may have answered what was not recorded, or not to its end."""
+    if exchange.request is None or exchange.request.route in _NO_ANSWER or exchange.ended in _NOTHING_SAID:
+        return False
+    return exchange.ended != "completed" or exchange.response is None or exchange.response.content is None
 
 
 def _uses(content: Json) -> Iterator[Use]:

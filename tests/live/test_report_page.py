@@ -1,19 +1,11 @@
-"""The page in a real browser: headless Chromium, driven through its DevTools protocol.
-
-Skipped where there is none. ``make browser`` installs what these need: playwright from the registry (without a browser
-of its own) and the system's package of Chromium; $WEIGHBRIDGE_CHROMIUM names another one.
-"""
+"""The page in a real browser: what it shows, how it is walked, and that names do nothing."""
 
 from __future__ import annotations
 
 import json
-import os
-import re
-import shutil
 import threading
-from collections.abc import Callable, Iterator
-from decimal import ROUND_HALF_UP, Decimal
-from functools import cache
+from collections.abc import Callable
+from decimal import ROUND_HALF_EVEN, Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,11 +20,12 @@ from analyzers.report.serve import Fresh, server
 from analyzers.wire.jsontext import dump
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from opened_page import Opened
+    from playwright.sync_api import Browser
 
+pytest_plugins = ["opened_page"]
 pytestmark = pytest.mark.live
 EXAMPLE = Path(__file__).parents[2] / "captures.example"
-NAMED = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 def told(*arguments: str) -> Any:
@@ -41,85 +34,13 @@ def told(*arguments: str) -> Any:
     return json.loads(result.stdout)
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    driven = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make browser")
-    place = os.environ.get("WEIGHBRIDGE_CHROMIUM") or next(filter(None, map(shutil.which, NAMED)), None)
-    if place is None:
-        pytest.skip("no Chromium on this machine: make browser")
-    with driven.sync_playwright() as playwright:
-        # Its sandbox needs privileges that containers withhold; nothing but our own page is opened.
-        launched = playwright.chromium.launch(executable_path=place, args=["--no-sandbox", "--disable-dev-shm-usage"])
-        yield launched
-        launched.close()
-
-
-class Opened:
-    """A page with what it said and asked for."""
-
-    def __init__(self, page: Page) -> None:
-        self.page = page
-        self.said: list[str] = []
-        self.asked: list[str] = []
-        page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: self.said.append(str(error)))
-        page.on("dialog", lambda dialog: self.said.append(f"dialog: {dialog.message}"))
-        page.on("request", lambda request: self.asked.append(request.url))
-
-    def rows(self, table: str) -> list[list[str]]:
-        """The cells of a table, whether it is in an open part of the page or not."""
-        return self.page.eval_on_selector_all(
-            f"#{table} tbody tr", "rows => rows.map(row => [...row.cells].map(cell => cell.textContent))"
-        )  # type: ignore[no-any-return]
-
-    def show_all(self) -> None:
-        for node in self.page.query_selector_all("details:not([open]) > summary"):
-            node.click()
-
-    def text(self, selector: str) -> str:
-        return self.page.text_content(selector) or ""
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
-    """Makes the page of some captures, once."""
-    folder = tmp_path_factory.mktemp("pages")
-
-    @cache
-    def making(captures: Path) -> Path:
-        out = folder / f"{len(list(folder.iterdir()))}.html"
-        result = CliRunner().invoke(app, ["report", "-c", str(captures), "-o", str(out)])
-        assert result.exit_code == 0, result.output
-        return out
-
-    return making
-
-
-@pytest.fixture
-def opened(browser: Browser, made: Callable[[Path], Path]) -> Iterator[Callable[..., Opened]]:
-    contexts = []
-
-    def opening(captures: Path, **options: Any) -> Opened:
-        out = made(captures)
-        contexts.append(browser.new_context(**options))
-        found = Opened(contexts[-1].new_page())
-        found.page.goto(out.as_uri())
-        return found
-
-    yield opening
-    for context in contexts:
-        context.close()
-
-
 def figure(value: int | None) -> str:
     return "?" if value is None else f"{value:,}"
 
 
 def usd(value: float) -> str:
-    """As the page writes it: four to six decimals of the number in the document."""
-    rounded = Decimal(repr(value)).quantize(Decimal("0.000001"), ROUND_HALF_UP)
-    whole, _, part = f"{rounded:,f}".partition(".")
-    return f"{whole}.{part[:4]}{part[4:].rstrip('0')}"
+    """As the page writes it: four decimals of the number in the document."""
+    return f"{Decimal(repr(value)).quantize(Decimal('0.0001'), ROUND_HALF_EVEN):,f}"
 
 
 def test_it_opens_without_a_word_and_asks_for_nothing(opened: Callable[..., Opened]) -> None:
@@ -169,7 +90,7 @@ def test_the_figures_are_those_of_the_commands(opened: Callable[..., Opened]) ->
     ]  # fmt: skip
     assert page.text("#spent").startswith(f"{usd(cost['totals']['usd'])} USD for 4 calls")
     assert [row[-1] for row in page.rows("models")] == [usd(one["usd"]) for one in cost["models"]]
-    assert [row[7] for row in page.rows("costs")] == [usd(one["usd"]) for one in cost["rows"]]
+    assert [row[8] for row in page.rows("costs")] == [usd(one["usd"]) for one in cost["rows"]]
     [session] = sessions["sessions"]
     assert page.rows("session-rows")[0][2] == figure(session["calls"])
     assert page.rows("usage")[-1][2:] == [
@@ -192,9 +113,10 @@ def test_the_icicle_is_as_wide_as_its_figures(opened: Callable[..., Opened]) -> 
     )
     sizes = {field["name"]: field["chars"] for field in show["fields"]}
     widths = {label.partition(":")[0]: width for label, width in drawn}
+    [whole] = page.page.eval_on_selector_all("#icicle rect", "all => [all[0].width.baseVal.value]")
     assert {"system", "tools", "messages"} <= widths.keys()
     for name, width in widths.items():
-        assert width == pytest.approx(1000 * sizes[name] / show["total"]["chars"], abs=0.01)
+        assert width == pytest.approx(whole * sizes[name] / show["total"]["chars"], abs=0.01)
 
 
 @pytest.mark.parametrize("how", ["keys", "button", "bar"])
@@ -224,6 +146,7 @@ def test_the_icicle_is_walked_and_looked_into_by_keys(opened: Callable[..., Open
     page = opened(EXAMPLE)
     focused = "document.activeElement.getAttribute('aria-label')"
     page.page.focus("#icicle rect")
+    whole = page.page.eval_on_selector("#icicle rect", "one => one.width.baseVal.value")
     heard = []
     for key in ("ArrowDown", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowDown", "ArrowRight", "ArrowDown"):
         page.page.keyboard.press(key)
@@ -238,7 +161,7 @@ def test_the_icicle_is_walked_and_looked_into_by_keys(opened: Callable[..., Open
     page.page.keyboard.press("ArrowUp")
     page.page.keyboard.press("Enter")
     assert page.page.evaluate(focused).startswith(f"system: {sizes['system']:,} characters")
-    assert page.page.eval_on_selector("#icicle rect", "one => one.width.baseVal.value") == 1000
+    assert page.page.eval_on_selector("#icicle rect", "one => one.width.baseVal.value") == whole
     page.page.keyboard.press("Escape")
     assert page.page.evaluate(focused).startswith("request #4")
 
@@ -256,10 +179,11 @@ def test_everything_that_acts_is_reached_by_tab_with_a_focus_that_is_seen(opened
             "(({outlineStyle, strokeWidth}) => [outlineStyle, strokeWidth])(getComputedStyle(document.activeElement))"
         )
         assert style[0] != "none" or style[1] == "2.5px"
-    assert [name for name in reached if name not in ("summary", "a")][:5] == [
+    assert [name for name in reached if name not in ("summary", "a")][:6] == [
         "thread",
         "before",
         "slider",
+        "after",
         "unit",
         "rect",
     ]
@@ -291,42 +215,6 @@ def test_tokens_are_estimates_and_what_is_unknown_has_no_width(opened: Callable[
     assert any(label.startswith("messages") for label in labels)
     assert not any(label.startswith("system") for label in labels)
     assert page.rows("fields")[0][5] == "?"
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_in_light_and_dark(opened: Callable[..., Opened], scheme: str) -> None:
-    page = opened(EXAMPLE, color_scheme=scheme)
-    pairs = page.page.evaluate(
-        """() => [["body", "color"], [".soft", "color"], ["summary", "color"]].map(([selector, name]) =>
-        [getComputedStyle(document.querySelector(selector))[name], getComputedStyle(document.body).backgroundColor])"""
-    )
-    for ink, ground in pairs:
-        assert contrast(ink, ground) >= 4.5
-    assert (luminance(pairs[0][1]) > 0.5) == (scheme == "light")
-
-
-def luminance(color: str) -> float:
-    parts = [int(part) / 255 for part in re.findall(r"\d+", color)[:3]]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-
-
-def contrast(one: str, other: str) -> float:
-    """By WCAG 2."""
-    lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
-    return (lighter + 0.05) / (darker + 0.05)
-
-
-def test_on_paper_every_table_is_open_and_nothing_that_acts_is_there(opened: Callable[..., Opened]) -> None:
-    page = opened(EXAMPLE, color_scheme="dark")
-    page.page.emulate_media(media="print", color_scheme="dark")
-    page.page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert not page.page.is_visible("nav")
-    assert len(page.rows("chain")) == 4
-    assert page.page.is_visible("#blocks")
-    assert page.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    page.page.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert page.page.query_selector_all("details[open]") == []
 
 
 def test_a_break_is_marked_with_its_cause(opened: Callable[..., Opened], tmp_path: Path) -> None:
@@ -383,7 +271,7 @@ def test_hostile_names_do_nothing_and_are_seen(opened: Callable[..., Opened], tm
     assert page.page.evaluate("document.documentElement.dataset.owned") is None
     assert page.page.query_selector_all("main img, main script, main b, main [onerror], main [onload]") == []
     assert page.page.evaluate("({}).polluted === undefined && Object.keys(Object.prototype).length") == 0
-    assert page.rows("models")[0][1:] == ["1", *["?"] * 6]  # no price is known, and that is not 0
+    assert page.rows("models")[0][1:] == ["1", *["?"] * 7]  # no price is known, and that is not 0
     text = page.text("main")
     assert not set("\u202e\u2066\u2069\u2028\u2029\x1b\x00") & set(text)
     assert "\\u202e" in text
@@ -408,6 +296,7 @@ def test_a_script_that_got_in_would_not_run(opened: Callable[..., Opened]) -> No
 
 
 def test_a_live_page_follows_and_keeps_what_is_looked_at(browser: Browser) -> None:
+    from opened_page import Opened
     from playwright.sync_api import expect
 
     from analyzers.price_list import PriceList
@@ -443,3 +332,33 @@ def test_a_live_page_follows_and_keeps_what_is_looked_at(browser: Browser) -> No
         running.shutdown()
         running.server_close()
         thread.join()
+
+
+def test_a_live_page_says_when_its_server_is_gone_and_when_it_is_back(browser: Browser) -> None:
+    from opened_page import Opened
+    from playwright.sync_api import expect
+
+    told_of = told("report", "-c", str(EXAMPLE)) | {"made": "2026-11-30T09:08:07Z"}
+    running = server(Fresh(lambda: (1,), lambda: told_of), 0, lambda error: None)
+    port = running.server_port
+    context = browser.new_context()
+    page = Opened(context.new_page())
+    for again in (False, True):
+        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            if again:
+                expect(page.page.locator("#gone")).to_be_hidden(timeout=30_000)
+            else:
+                page.page.goto(f"http://127.0.0.1:{port}/")
+                assert not page.page.is_visible("#gone")
+        finally:
+            running.shutdown()
+            running.server_close()
+            thread.join()
+        if not again:
+            gone = page.page.locator("#gone")
+            expect(gone).to_have_text("The server is gone; what is shown is from 09:08:07 UTC.", timeout=30_000)
+            expect(gone).to_be_visible()
+            running = server(Fresh(lambda: (1,), lambda: told_of), port, lambda error: None)
+    context.close()

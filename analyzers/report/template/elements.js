@@ -18,18 +18,34 @@ function svg(name, attributes, ...children) { return filled(document.createEleme
 
 function count(value) { return value === null || value === undefined ? "?" : value.toLocaleString("en-US"); }
 
-function usd(value) { return value === null || value === undefined ? "?" : value.toLocaleString("en-US", { minimumFractionDigits: 4, maximumFractionDigits: 6 }); }
+/* A sum: ≥ where it is a lower bound, ? where nothing of it is known. */
+function bound(value, atLeast) { return value === null || value === undefined ? "?" : (atLeast ? "≥" : "") + count(value); }
 
-function percent(value) { return `${value.toFixed(1)} %`; }
+const DOLLARS = new Intl.NumberFormat("en-US", { minimumFractionDigits: 4, maximumFractionDigits: 4, roundingMode: "halfEven" });
+
+/* USD to four decimals, as the commands print it: from the digits of the number, halves to even. */
+function usd(value) { return value === null || value === undefined ? "?" : DOLLARS.format(String(value)); }
+
+/* The same where an amount is a part of a sum: nothing is 0, and what is less than can be shown is told as less. */
+function part(value) { return value === null || value === undefined ? "?" : !Number(value) ? "0" : value > 0 && value < .0001 ? "<0.0001" : usd(value); }
+
+function percent(value) { return value === null || value === undefined ? "?" : `${value.toFixed(1)} %`; }
+
+function times(number, one, many = `${one}s`) { return `${count(number)} ${number === 1 ? one : many}`; }
+
+/* A name that is no longer than an id stays in one line. */
+function named(name) { return el("span", { class: name.length <= 40 ? "id" : null }, name); }
 
 function moment(text) { return text ? text.slice(0, 19).replace("T", " ") : "?"; }
 
-/* Columns: [heading, is a number, cell of a row]. */
+/* Columns: [heading, is a number, cell of a row]. Options: id; mark: the class of a row; number: rows are of requests;
+   tall: scrolls in its own box; extract: the rows that are printed where it was not opened (paper.js). */
 function table(caption, columns, rows, options = {}) {
   const head = el("tr", {}, ...columns.map(([name, number]) => el("th", { scope: "col", class: number ? "n" : null }, name)));
   const body = rows.map((row) => el("tr", { class: options.mark ? options.mark(row) : null, "data-n": options.number ? String(row.n) : null },
     ...columns.map(([, number, cell]) => { const told = cell(row); return el("td", { class: number ? "n" : null }, told instanceof Node ? told : String(told)); })));
   const made = el("table", { id: options.id }, el("caption", {}, caption), el("thead", {}, head), el("tbody", {}, ...body));
+  if (options.extract) made.extract = () => options.extract(rows).map((index) => body[index]);
   return el("div", { class: options.tall ? "scroll tall" : "scroll", tabindex: options.tall ? "0" : null, role: options.tall ? "region" : null, "aria-label": options.tall ? caption : null }, made);
 }
 

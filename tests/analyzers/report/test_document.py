@@ -61,10 +61,9 @@ def test_a_request_has_the_figures_of_show(example: dict[str, Any], n: int) -> N
 
 def test_growth_sessions_and_chains_are_those_of_the_commands(example: dict[str, Any]) -> None:
     assert example["growth"] == told("growth", "-c", str(EXAMPLE))
-    assert example["sessions"] == told("sessions", "-c", str(EXAMPLE))["sessions"]
-    assert without(example["cache"], "cause_words", "session_index") == without(
-        told("cache", "-c", str(EXAMPLE)), "sha256"
-    )
+    assert without(example["sessions"], "at_least") == told("sessions", "-c", str(EXAMPLE))["sessions"]
+    more = ("cause_words", "session_index", "counted", "counted_by_session")
+    assert without(example["cache"], *more) == without(told("cache", "-c", str(EXAMPLE)), "sha256")
 
 
 def test_usage_and_cost_are_those_of_the_commands(example: dict[str, Any]) -> None:
@@ -72,7 +71,7 @@ def test_usage_and_cost_are_those_of_the_commands(example: dict[str, Any]) -> No
     assert example["usage"] == {name: usage[name] for name in example["usage"]}
     for name in ("totals", "main", "sub_agents", "models", "sessions", "threads", "unpriced", "rules"):
         assert example["cost"][name] == cost[name], name
-    assert without(example["cost"]["rows"], "n") == without(cost["rows"], "place", "message_id", "request_id")
+    assert without(example["cost"]["rows"], "n", "free") == without(cost["rows"], "place", "message_id", "request_id")
     assert [row["n"] for row in example["cost"]["rows"]] == [1, 2, 3, 4]
 
 
@@ -164,3 +163,34 @@ def test_texts_hashes_and_paths_of_this_machine_stay_out(tmp_path: Path) -> None
 
 def test_what_is_left_out_is_left_out_at_any_depth() -> None:
     assert shown({"a": [{"sha256": ["x"], "b": (1, None, "c\n")}]}) == {"a": [{"b": [1, None, "c\\u000a"]}]}
+
+
+def without_answers(folder: Path, *kept: str) -> Path:
+    """The example as it is without the answers to its requests, but for those of ``kept``."""
+    [place] = EXAMPLE.glob("*.jsonl")
+    records = [json.loads(line) for line in place.read_bytes().split(b"\n") if line]
+    lines = [dump(one) + b"\n" for one in records if one["kind"] != "response" or one["id"] in kept]
+    return written(folder, place.name, *lines).parent
+
+
+def test_of_how_many_requests_the_sums_of_the_chains_are(example: dict[str, Any], tmp_path: Path) -> None:
+    whole = {"requests": 4, "known": 4, "following": 3, "judged": 3}
+    assert example["cache"]["counted"] == whole
+    assert example["cache"]["counted_by_session"] == [{"session_index": 0, **whole}]
+    report = told("report", "-c", str(without_answers(tmp_path)))
+    assert report["cache"]["counted"] == {"requests": 4, "known": 0, "following": 3, "judged": 0}
+
+
+def test_a_call_that_failed_is_free_and_one_without_counters_is_not(tmp_path: Path) -> None:
+    body = dump({"model": "claude-haiku-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "hello"}]})
+    error = {
+        "ended": "error",
+        "status": 400,
+        "usage": None,
+        "content": None,
+        "error": {"type": "invalid_request_error"},
+    }
+    other = dump({"model": "claude-haiku-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "goodbye"}]})
+    lines = [start(), request("1", body), response("1", **error), request("2", other, at=900.0), end()]
+    rows = told("report", "-c", str(written(tmp_path, "a.jsonl", *lines).parent))["cost"]["rows"]
+    assert [(row["n"], row["usd"], row["free"]) for row in rows] == [(1, None, True), (2, None, False)]

@@ -72,3 +72,14 @@ def test_each_session_has_its_own() -> None:
     found.add(call([user("b")], tools=[READ]), 2, 1)
     told = found.as_json()
     assert [(one["session"], [tool["name"] for tool in one["tools"]]) for one in told] == [(0, ["Bash"]), (1, ["Read"])]
+
+
+def test_answers_that_were_not_recorded_leave_open_what_was_called() -> None:
+    found = ToolUse()
+    found.add(call([user("a")], tools=[BASH], answered=[use("Bash", "t1")]), 1, 0)
+    found.add(call([user("b")], None, tools=[BASH], ended="error"), 2, 0)  # said no: nothing was called
+    found.add(call([user("c")], None, tools=[BASH], route="count_tokens", ended="completed"), 3, 0)
+    assert found.as_json()[0]["answers_unknown"] == 0
+    for n, ended in enumerate(("unanswered", "in_flight", "client_gone", "not_recorded"), 4):
+        found.add(call([user("d")], None, tools=[BASH], ended=ended), n, 0)
+    assert found.as_json()[0]["answers_unknown"] == 4
