@@ -43,7 +43,9 @@ def capture_command(
     """Records a client: starts mitmdump with the recorder, and says what to export in the client's shell."""
     folder = _folder(context, captures, options)
     try:
-        setup = launch.Setup(folder, upstream, forward, launch.free_port(port), tuple(options or ()), by="capture")
+        setup = launch.Setup(
+            folder, upstream, forward=forward, port=launch.free_port(port), options=tuple(options or ()), by="capture"
+        )
         with launch.started(setup) as proxy:
             line, *more = launch.exports(proxy)
             print(f"\nRecording to {folder}. In the shell of the client:\n\n    {line}\n", *more, sep="\n", flush=True)
@@ -77,7 +79,8 @@ def run_command(
 ) -> None:
     """Runs a command and records its requests: weighbridge run -- claude. Its exit code is that of the command."""
     from addon import child, run
-    from addon.run_environment import Unusable, Way
+    from addon.proxy_variables import Unusable
+    from addon.run_environment import Way
 
     if forward and reverse:
         raise Failure("--forward and --reverse cannot go together", 2)

@@ -6,6 +6,7 @@ proxy there wins over what a shell, or this program, says.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from collections.abc import Iterable, Mapping
@@ -41,21 +42,52 @@ def files(environment: Mapping[str, str], home: Path, folder: Path) -> tuple[Pat
 
 
 def variables(paths: Iterable[Path]) -> dict[str, Setting]:
-    """The variables that settings files set, by name. A file that is not there or cannot be read says nothing."""
+    """The variables that settings files set, by name. A file that is not there says nothing, nor does one that cannot
+    be read: ``unread`` tells of those."""
     found: dict[str, Setting] = {}
     for path in dict.fromkeys(paths):
-        for name, value in _env(path).items():
-            if type(value) in (str, int, float, bool):
-                found[name] = Setting(name, value if type(value) is str else json.dumps(value), path)
+        with contextlib.suppress(_Unread):
+            for name, value in _env(path).items():
+                if type(value) in (str, int, float, bool):
+                    found[name] = Setting(name, value if type(value) is str else json.dumps(value), path)
     return found
 
 
+def unread(paths: Iterable[Path]) -> dict[Path, str]:
+    """The settings files that are there and say nothing that could be read, each with the reason in a few words."""
+    found: dict[Path, str] = {}
+    for path in dict.fromkeys(paths):
+        try:
+            _env(path)
+        except _Unread as error:
+            found[path] = str(error)
+    return found
+
+
+class _Unread(Exception):
+    pass
+
+
 def _env(path: Path) -> Mapping[str, Any]:
+    """Raises _Unread."""
     try:
-        if path.stat().st_size > _LARGEST:
-            return {}
-        settings = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        size = path.stat().st_size
+        text = path.read_bytes() if size <= _LARGEST else b""
+    except (FileNotFoundError, NotADirectoryError):
         return {}
-    env = settings.get("env") if type(settings) is dict else None
-    return env if type(env) is dict else {}
+    except OSError as error:
+        raise _Unread(f"cannot be read ({error.strerror})") from None
+    if size > _LARGEST:
+        raise _Unread(f"is larger than {_LARGEST:,} bytes")
+    if not text.strip():
+        return {}
+    try:
+        settings = json.loads(text)
+    except (ValueError, RecursionError):
+        raise _Unread("is no JSON") from None
+    if type(settings) is not dict:
+        raise _Unread("is no JSON object")
+    env = settings.get("env", {})
+    if type(env) is not dict:
+        raise _Unread('has no object as "env"')
+    return env

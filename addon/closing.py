@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from analyzers.cache_report import CacheReport, cache_report
 from analyzers.commands_cost import own_prices_of
 from analyzers.cost import Cost, cost_report
 from analyzers.estimate import estimate
-from analyzers.exchange import Problem
+from analyzers.exchange import Exchange, Problem
 from analyzers.gather import usage_report
 from analyzers.price_list import PriceList
 from analyzers.prices import PriceBook
@@ -45,27 +45,33 @@ class FieldSum:
 @dataclass(frozen=True, slots=True)
 class Sent:
     """Personal data in requests. ``kinds``: different values by kind, ``folded``: at least so many more, in strings of
-    which only a count was recorded; ``unknown``: folded strings that were not looked into."""
+    which only a count was recorded; ``unknown``: folded strings that were not looked into; ``without_body``: requests
+    that have no body to look into; ``left``: texts inside texts that were left."""
 
     kinds: Mapping[str, int]
     folded: Mapping[str, int]
     unknown: int
+    without_body: int = 0
+    left: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Closing:
     """The figures of one run. ``seconds``: from its start to the end of the command; ``without_body``: requests whose
     body could not be measured, which are in no sum of characters. ``cache`` None, ``sent`` None: not looked at.
-    ``surcharge``: USD that breaks cost more than reading, None when that is not known."""
+    ``surcharge``: USD that breaks cost more than reading, None when that is not known. ``reasons``: why requests
+    failed, beside how they ended; ``awaited``: requests of batches, whose results are in no sum."""
 
     files: tuple[Path, ...]
     seconds: float
     requests: int = 0
     ended: Mapping[str, int] | None = None
+    reasons: Mapping[tuple[str, str], int] = field(default_factory=dict)
     routes: Mapping[str, int] | None = None
     without_body: int = 0
     fields: Sequence[FieldSum] = ()
     used: Totals | None = None
+    awaited: int = 0
     cost: Cost | None = None
     cache: CacheReport | None = None
     surcharge: Decimal | None = None
@@ -93,49 +99,79 @@ def closing(files: Sequence[Path], seconds: float) -> Closing:
     book = PriceBook(PriceList(), own_prices_of(None))
     cache = cache_report(sources, [], None)
     costs = [surcharge(row, book) for row in cache.rows if row.broken]
-    requests, ended, routes, without_body, fields = _sizes(sources)
+    sized = _sizes(sources)
     return Closing(
-        tuple(files),
-        seconds,
-        requests,
-        ended,
-        routes,
-        without_body,
-        fields,
-        used.totals,
-        cost_report(used, book).totals,
-        cache,
-        None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0)),
-        _sent(sources),
-        problems,
+        files=tuple(files),
+        seconds=seconds,
+        requests=sum(sized.ended.values()),
+        ended=sized.ended,
+        reasons=sized.reasons,
+        routes=sized.routes,
+        without_body=sized.without_body,
+        fields=sized.fields(),
+        used=used.totals,
+        awaited=used.awaited,
+        cost=cost_report(used, book).totals,
+        cache=cache,
+        surcharge=None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0)),
+        sent=_sent(sources),
+        problems=problems,
     )
 
 
-def _sizes(sources: Sources) -> tuple[int, Counter[str], Counter[str], int, list[FieldSum]]:
-    """Requests in all, by ending and by route, those without a body, and the fields of all others added up."""
-    weights = Weights(known=_weights(sources.notes or {}))
-    ended: Counter[str] = Counter()
-    routes: Counter[str] = Counter()
-    chars: Counter[str] = Counter()
-    tokens: Counter[str] = Counter()
-    at_least: set[str] = set()
-    without_body = 0
+@dataclass(slots=True)
+class _Sized:
+    """What is gathered of the requests: how many ended how, why, and by which route, and the sizes of their fields."""
+
+    weights: Weights
+    ended: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
+    routes: Counter[str] = field(default_factory=Counter)
+    without_body: int = 0
+    chars: Counter[str] = field(default_factory=Counter)
+    tokens: Counter[str] = field(default_factory=Counter)
+    at_least: set[str] = field(default_factory=set)
+
+    def add(self, exchange: Exchange) -> None:
+        if exchange.request is None:
+            return
+        self.ended[exchange.ended] += 1
+        self.routes[exchange.request.route] += 1
+        if reason := _reason(exchange):
+            self.reasons[exchange.ended, reason] += 1
+        sized = totals(exchange.request)
+        if sized is None:
+            self.without_body += 1
+            return
+        self.chars.update(sized.fields)
+        for part in estimate(exchange.request.body, exchange.model, self.weights).fields:
+            self.tokens[part.name] += part.tokens
+            self.at_least |= {part.name} if part.at_least else set()
+
+    def fields(self) -> list[FieldSum]:
+        return [
+            FieldSum(name, amount, self.tokens[name], name in self.at_least)
+            for name, amount in self.chars.most_common()
+        ]
+
+
+def _sizes(sources: Sources) -> _Sized:
+    sized = _Sized(Weights(known=_weights(sources.notes or {})))
     with watched(sources.read_so_far):
         for exchange in sources.exchanges([]):
-            if exchange.request is None:
-                continue
-            ended[exchange.ended] += 1
-            routes[exchange.request.route] += 1
-            sized = totals(exchange.request)
-            if sized is None:
-                without_body += 1
-                continue
-            chars.update(sized.fields)
-            for field in estimate(exchange.request.body, exchange.model, weights).fields:
-                tokens[field.name] += field.tokens
-                at_least |= {field.name} if field.at_least else set()
-    fields = [FieldSum(name, amount, tokens[name], name in at_least) for name, amount in chars.most_common()]
-    return sum(ended.values()), ended, routes, without_body, fields
+            sized.add(exchange)
+    return sized
+
+
+def _reason(exchange: Exchange) -> str | None:
+    """Why an exchange did not end well, as far as it is recorded: the API's own word, else the proxy's."""
+    response = exchange.response
+    if response is None or exchange.ended == "completed":
+        return None
+    if response.error is None:
+        return response.failure or (f"status {response.status}" if exchange.ended == "error" else None)
+    status = "" if response.status in (None, 200) else f"{response.status} "  # an error may come in a stream
+    return f"{status}{response.error.type or 'of no type'}"
 
 
 def _weights(notes: Mapping[str, Noted]) -> dict[str, TextWeight]:
@@ -161,7 +197,8 @@ def _sent(sources: Sources) -> Sent | None:
     for kind, counts in _by_request(found.findings).items():
         folded[kind] = max(counts.values())  # each request repeats the one before
     unknown = max((one.strings for one in found.unknown), default=0)
-    return Sent(Counter(value.kind for value in found.values), folded, unknown)
+    kinds = Counter(value.kind for value in found.values)
+    return Sent(kinds, folded, unknown, len(found.without_body), found.too_deep + found.over_limit)
 
 
 def _by_request(findings: Sequence[object]) -> dict[str, Counter[int]]:

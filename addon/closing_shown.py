@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from addon.closing import Closing
 from addon.run_environment import Way
@@ -12,33 +13,56 @@ from analyzers.share import share_of
 from analyzers.usage import known, total_input
 
 _INPUT = ("fresh", "written", "read")
+_MOST_REASONS = 5
+_LONGEST = 200
+"""Characters of a reason."""
 
 
-def closing_lines(found: Closing, way: Way) -> list[str]:
-    """What is printed when the command has ended."""
+def capture_lines(files: Sequence[Path]) -> list[str]:
+    """Where the capture is: printed as soon as the command has ended."""
+    return [f"capture: {safe(str(file))}" for file in files]
+
+
+def closing_lines(found: Closing, way: Way, *, lost: bool = False, again: str = "") -> list[str]:
+    """What is printed once it is added up. ``lost``: requests may have come that could not be recorded; ``again``: what
+    other commands need to find the captures."""
     if not found.requests:
-        return _nothing(found, way)
+        return [_nothing(found, way, lost)]
     return [
         f"{_times(found.requests, 'request')} in {_duration(found.seconds)}: {_counts(found.ended)}{_routes(found)}",
+        *_reasons(found),
         "",
         *_fields(found),
         "",
         *_usage(found),
         *_cache(found),
         *_cost(found),
-        *_personal(found),
+        *_personal(found, again),
         *(f"note: {safe(str(problem))}" for problem in found.problems),
         *_files(found),
     ]
 
 
-def _nothing(found: Closing, way: Way) -> list[str]:
-    other = (
-        "does the command ask a proxy, and trust SSL_CERT_FILE or NODE_EXTRA_CA_CERTS? --reverse needs neither"
-        if way == "forward"
-        else "does the command read ANTHROPIC_BASE_URL? --forward does without"
-    )
-    return [f"no request to the Messages API was recorded in {_duration(found.seconds)}: {other}", *_files(found)]
+def _nothing(found: Closing, way: Way, lost: bool) -> str:
+    told = f"no request to the Messages API was recorded in {_duration(found.seconds)}"
+    if lost:
+        return f"{told}: what came could not be written, for the reason above"
+    if way == "forward":
+        return (
+            f"{told}: does the command ask a proxy, and trust SSL_CERT_FILE or NODE_EXTRA_CA_CERTS? "
+            "--reverse needs neither"
+        )
+    return f"{told}: does the command read ANTHROPIC_BASE_URL? --forward does without"
+
+
+def _reasons(found: Closing) -> Iterable[str]:
+    """Why requests failed, the most frequent reasons first."""
+    ordered = sorted(found.reasons.items(), key=lambda reason: -reason[1])
+    for (ended, reason), number in ordered[:_MOST_REASONS]:
+        times = f" ({number:,} times)" if number > 1 else ""
+        yield f"{ended}: {safe(reason)[:_LONGEST]}{times}"
+    if len(ordered) > _MOST_REASONS:
+        yield f"and {_times(len(ordered) - _MOST_REASONS, 'other reason')}"
 
 
 def _fields(found: Closing) -> Iterable[str]:
@@ -46,7 +70,7 @@ def _fields(found: Closing) -> Iterable[str]:
     for field in found.fields:
         share = tables.percent(share_of(field.chars, found.chars))
         tokens = f"{'≥' if field.at_least else '~'}{field.tokens:,}" if field.tokens or field.at_least else ""
-        drawn.add(tables.name_of(field.name), tables.count(field.chars), share, tokens)
+        drawn.add(tables.name_of(field.name) or "(body)", tables.count(field.chars), share, tokens)
     drawn.add("total", tables.count(found.chars), "", "", total=True)
     yield from drawn.plain()
     if found.without_body:
@@ -85,23 +109,40 @@ def _cache(found: Closing) -> Iterable[str]:
 def _cost(found: Closing) -> Iterable[str]:
     cost = found.cost
     if cost is None or not cost.calls:
+        if found.awaited:
+            yield f"cost: not known{_awaited(found)}"
         return
     if not cost.priced and cost.unpriced:
-        yield f"cost: not known, {_times(cost.unpriced, 'call')} without a price"
+        yield f"cost: not known, {_times(cost.unpriced, 'call')} without a price{_awaited(found)}"
         return
     bound = "at least " if cost.is_lower_bound else "about " if not cost.is_complete else ""
     without = f", {_times(cost.unpriced, 'call')} without a price" if cost.unpriced else ""
-    yield f"cost: {bound}{cost.usd:.4f} USD{without}"
+    yield f"cost: {bound}{cost.usd:.4f} USD{without}{_awaited(found)}"
 
 
-def _personal(found: Closing) -> Iterable[str]:
+def _awaited(found: Closing) -> str:
+    """Batches are billed when their results are made, which is in no answer to their submission."""
+    return f", without {_times(found.awaited, 'request')} of batches" if found.awaited else ""
+
+
+def _personal(found: Closing, again: str) -> Iterable[str]:
     sent = found.sent
     if sent is None:
         yield "personal data: not looked for"
         return
     parts = [_kind(sent.kinds.get(kind, 0), sent.folded.get(kind, 0), kind) for kind in {**sent.kinds, **sent.folded}]
-    unknown = f"; {_times(sent.unknown, 'folded text')} not looked into" if sent.unknown else ""
-    yield f"personal data sent: {', '.join(parts) or 'none found'}{unknown} (`weighbridge privacy` says where)"
+    unknown = [
+        f"; not known for {_times(sent.without_body, 'request')} without a body to look into"
+        if sent.without_body
+        else "",
+        f"; {_times(sent.unknown, 'folded text')} not looked into" if sent.unknown else "",
+        f"; {_times(sent.left, 'text')} inside texts not looked into" if sent.left else "",
+    ]
+    told = ", ".join(parts) or "none found"
+    if not parts and sent.without_body == found.requests:
+        told = "not known"
+        unknown[0] = f": no body of {_times(found.requests, 'request')} could be looked into"
+    yield f"personal data sent: {told}{''.join(unknown)} (`weighbridge privacy{again}` says where)"
 
 
 def _kind(values: int, folded: int, kind: str) -> str:
@@ -110,10 +151,8 @@ def _kind(values: int, folded: int, kind: str) -> str:
 
 
 def _files(found: Closing) -> Iterable[str]:
-    for file in found.files:
-        yield f"capture: {safe(str(file))}"
     if len(found.files) > 1:
-        yield f"         {len(found.files)} files, {found.bytes:,} bytes"
+        yield f"{len(found.files)} capture files, {found.bytes:,} bytes"
 
 
 def _routes(found: Closing) -> str:

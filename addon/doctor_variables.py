@@ -12,6 +12,7 @@ from addon import run_environment as environments
 from addon import trust
 from addon.client_settings import Setting
 from addon.finding import Finding, State, Topic
+from addon.proxy_variables import Unusable
 from addon.run_environment import Environment
 
 _SWITCHES: Final[Mapping[str, str]] = {
@@ -118,15 +119,17 @@ def _addresses(environment: Environment) -> Iterator[tuple[State, str, str | Non
 
 
 def _proxies(environment: Environment) -> Iterator[tuple[State, str, str | None]]:
+    url = environments.base_url(environment)
+    way: environments.Way = "reverse" if environments.is_loopback(environments.host_of(url)) else "forward"
     try:
-        following = environments.next_proxy(environment)
-    except environments.Unusable as error:
+        following = environments.next_proxies(environment, way, url)
+    except Unusable as error:
         yield "wrong", str(error).partition(":")[0], str(error).partition(": ")[2]
         return
-    if following is not None:
+    for address in dict.fromkeys(proxy.address for proxy in following.values()):
         yield (
             "note",
-            f"requests go through the proxy {following.address}: `weighbridge run` goes on through it",
+            f"requests go through the proxy {address}: `weighbridge run` goes on through it",
             "`weighbridge capture` does not: use run",
         )
     if covering := environments.covering(environment):

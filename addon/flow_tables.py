@@ -79,7 +79,7 @@ def _recorded(told: Told | None) -> Iterator[tables.Grid | str]:
         return
     drawn = tables.grid("field, as recorded", "chars")
     for name, amount in sorted(figures["fields"].items(), key=lambda field: -field[1]):
-        drawn.add(tables.name_of(name), tables.count(amount))
+        drawn.add(tables.name_of(name) or "(body)", tables.count(amount))
     drawn.add("total", tables.count(figures["total"]), total=True)
     yield from ("", drawn)
 
@@ -120,6 +120,8 @@ def _answer(exchange: Exchange, row: Summary) -> Iterator[tables.Grid | str]:
     drawn.add("model asked for", tables.name_of(row.model_requested or tables.UNKNOWN))
     drawn.add("stop reason", tables.name_of(response.stop_reason or tables.UNKNOWN))
     drawn.add("ended", tables.ending(row))
+    if response.failure:
+        drawn.add("failure", tables.name_of(response.failure))
     drawn.add("status", tables.count(response.status))
     drawn.add("request id", tables.name_of(row.request_id or tables.UNKNOWN))
     drawn.add("first byte", _seconds(response.first_byte))

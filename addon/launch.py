@@ -1,7 +1,8 @@
 """Starts mitmdump with the recorder in front of an API, on the loopback.
 
 Strategy: mitmdump runs as a child of this process in the same terminal, under this very interpreter, so that neither
-PATH nor the folder one happens to be in decides what is loaded. It is up when `ready.py` has written its address.
+PATH nor the folder one happens to be in decides what is loaded. It is up when `ready.py` has written its address; a
+mistake in its options comes back as one sentence (`launched`), before anything was sent to it.
 """
 
 import os
@@ -20,25 +21,20 @@ from pathlib import Path
 from types import FrameType
 from urllib.parse import urlsplit
 
+from addon import run_environment
+from addon.run_environment import host_of, shown
+
+API = run_environment.API
 HOST = "127.0.0.1"
-API = "https://api.anthropic.com"
 FIRST_PORT = 8080
 PORTS_TRIED = 20
 _START_SECONDS = 60.0
 _STOP_SECONDS = 20.0
 
-# mitmproxy tells of each script and each connection; what is left is one line per exchange, and warnings.
-_MITMDUMP = """
-import logging
-from mitmproxy.tools.main import mitmdump
-for name in ("mitmproxy.addons.script", "mitmproxy.proxy.server"):
-    logging.getLogger(name).setLevel(logging.WARNING)
-mitmdump()
-"""
-
 
 class NotStarted(Exception):
-    """mitmdump did not come up; the text is one sentence. `code` is its exit code, or 2 when it was not even tried."""
+    """mitmdump did not come up; the text is one sentence. `code`: 1, or 2 for a mistake in what was asked for, of which
+    nothing else was printed."""
 
     def __init__(self, sentence: str, code: int) -> None:
         super().__init__(sentence)
@@ -51,6 +47,8 @@ class Setup:
 
     captures: Path
     upstream: str = API
+    named: str = "--upstream"
+    """Where the user said so."""
     forward: bool = False
     """As a forward proxy, decrypting traffic with the host of `upstream` only; otherwise in reverse, for `upstream`."""
     port: int = 0
@@ -62,6 +60,8 @@ class Setup:
     """Another proxy, without user and password, that leads on: `http://proxy:3128`."""
     scripts: tuple[Path, ...] = ()
     """Loaded behind the recorder."""
+    keep: tuple[int, ...] = ()
+    """Descriptors that mitmdump holds open as well."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """What mitmdump's own environment has beside ours."""
     by: str = ""
@@ -73,13 +73,11 @@ class Setup:
     def server(self) -> tuple[str, str]:
         """Scheme, host and port of the upstream, and the path that belongs into the client's base URL, since mitmproxy
         takes none. Raises NotStarted when `upstream` is no address of a server."""
-        try:
-            parts = urlsplit(self.upstream)
-            usable = parts.scheme in ("http", "https") and parts.hostname and not parts.username and parts.port != 0
-        except ValueError:  # brackets without an end, a port beyond 65535
-            usable = False
-        if not usable or parts.query or parts.fragment:
-            raise NotStarted(f"--upstream {self.upstream!r} is not an address like {API}", 2)
+        parts = urlsplit(self.upstream if host_of(self.upstream) else "")
+        more = parts.query or parts.fragment or parts.username or parts.password
+        if parts.scheme not in ("http", "https") or more:
+            without = ", without a user and without a query" if more else ""
+            raise NotStarted(f"{self.named} {shown(self.upstream)!r} is not an address like {API}{without}", 2)
         return f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
 
     def arguments(self) -> list[str]:
@@ -101,7 +99,7 @@ class Setup:
         # mitmproxy takes a text option only once.
         options = [option for option in ours if option.partition("=")[0] not in given] + list(self.options)
         sets = [part for option in options for part in ("--set", option)]
-        python = [sys.executable, "-P", "-c", _MITMDUMP]
+        python = [sys.executable, "-P", str(here / "launched.py")]
         return [*python, "--listen-host", HOST, "--listen-port", str(self.port), "--mode", mode, *scripts, *sets]
 
 
@@ -148,7 +146,7 @@ def start(setup: Setup) -> Proxy:
         ready = Path(folder, "ready")
         told = {"WEIGHBRIDGE_READY": str(ready), "WEIGHBRIDGE_PARENT": str(os.getpid())}
         environment = {**os.environ, **setup.environment, **told, "PYTHONUNBUFFERED": "1"}
-        process = _process(arguments, environment, setup.log)
+        process = _process(arguments, environment, setup)
         try:
             address = _address(process, ready)
         except BaseException:
@@ -168,10 +166,10 @@ def started(setup: Setup) -> Iterator[Proxy]:
         proxy.stop()
 
 
-def _process(arguments: list[str], environment: dict[str, str], log: Path | None) -> subprocess.Popen[bytes]:
-    if log is None:
-        return subprocess.Popen(arguments, env=environment, stdin=subprocess.DEVNULL)
-    with log.open("ab") as output:
+def _process(arguments: list[str], environment: dict[str, str], setup: Setup) -> subprocess.Popen[bytes]:
+    if setup.log is None:
+        return subprocess.Popen(arguments, env=environment, stdin=subprocess.DEVNULL, pass_fds=setup.keep)
+    with setup.log.open("ab") as output:
         return subprocess.Popen(
             arguments,
             env=environment,
@@ -179,14 +177,19 @@ def _process(arguments: list[str], environment: dict[str, str], log: Path | None
             stdout=output,
             stderr=output,
             start_new_session=True,
+            pass_fds=setup.keep,
         )
 
 
 def _address(process: subprocess.Popen[bytes], ready: Path) -> str:
     deadline = time.monotonic() + _START_SECONDS
+    refused = ready.with_suffix(".refused")
     while not ready.exists():
-        if process.poll() is not None:
-            raise NotStarted("mitmdump did not start: what it printed above says why", process.returncode or 1)
+        ended = process.poll() is not None  # asked first: what it had to say is there then
+        if refused.exists():
+            raise NotStarted(refused.read_text(encoding="utf-8"), 2)
+        if ended:
+            raise NotStarted("mitmdump did not start: what it printed above says why", 1)
         if time.monotonic() > deadline:
             raise NotStarted(f"mitmdump was not up after {_START_SECONDS:.0f} seconds", 1)
         time.sleep(0.02)

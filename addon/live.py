@@ -42,7 +42,7 @@ def _sizes(figures: Mapping[str, Any] | None) -> list[str]:
     total: int = figures["total"]
     percents = [(round(100 * chars / total) if total else 0, name) for name, chars in figures["fields"].items()]
     largest = sorted(percents, key=lambda pair: -pair[0])[:SHOWN_FIELDS]
-    shares = " ".join(f"{_plain(name)} {percent}%" for percent, name in largest if percent)
+    shares = " ".join(f"{_plain(name) or 'body'} {percent}%" for percent, name in largest if percent)
     return [shares, f"{total:,} chars"]
 
 

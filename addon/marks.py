@@ -1,18 +1,20 @@
 """What mitmproxy's and mitmweb's lists show of an exchange: a comment with its one line, and a marker on what somebody
-should look at: a secret that a request brought, a chain of the cache that broke.
+should look at: a secret that a request brought, a chain of the cache that broke, personal data that it brought.
 
 A comment or marker of the user's own is left alone. Without such a list (mitmdump) nothing is done but to keep what
 the answer told, for whoever asks about the flow as long as there is one. All of it happens some time after the
-exchange, for several together, because each change that is told costs mitmproxy more than it costs here; secrets in
-short texts are looked for on another thread, those in folded texts are heard of from whoever describes these.
+exchange, for several together, because each change that is told costs mitmproxy more than it costs here; short texts
+are looked into on another thread, what folded texts hold is heard from whoever describes these.
 
-A secret is told where it came first: each later request of the conversation carries it again. Nothing in here raises.
+What a text holds is told where it came first: each later request of the conversation carries it again. Ids that clients
+send with every request are not told of, and paths of a home folder, which nearly all answers of tools carry, are in the
+comment and are no reason for a marker. Nothing in here raises.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -25,12 +27,20 @@ from mitmproxy.hooks import UpdateHook
 from addon.annotator import Describe
 from addon.flow_exchange import MOST_BYTES, Told, told_of
 from addon.live import describe
+from analyzers.detect.kinds import KINDS, SECRETS
 from analyzers.wire.encodings import decode
 from analyzers.wire.fold import Folded
 from analyzers.wire.jsontext import Json
 
 SECRET: Final = ":key:"
 BROKEN: Final = ":warning:"
+PERSONAL: Final = ":bust_in_silhouette:"
+MARKED: Final = frozenset(("email", "ip_address", "mac_address", "credit_card", "iban"))
+"""Kinds of personal data that are a reason for a marker."""
+
+SENT_ALWAYS: Final = frozenset(("account_id", "organization_id", "device_id", "session_id", "user_id", "request_id"))
+"""Kinds that are not told of: clients send them with every request."""
+
 PAUSE: Final = 0.1
 """Seconds that an exchange may wait for others."""
 
@@ -47,13 +57,14 @@ class _Shown:
     told: Told | None = None
     line: str = ""
     broken: str = ""
-    kinds: dict[str, None] = field(default_factory=dict)
+    kinds: Counter[str] = field(default_factory=Counter)
     comment: str = ""
     mark: str = ""
 
 
 class Marks:
-    """Comments and markers of flows. ``warn`` takes one sentence for the log. ``secrets``: whether to look for them."""
+    """Comments and markers of flows. ``warn`` takes one sentence for the log. ``secrets``: whether to look into
+    texts for them and for personal data."""
 
     def __init__(self, warn: Callable[[str], None], *, secrets: bool = True) -> None:
         self.secrets = secrets
@@ -155,12 +166,12 @@ class Marks:
         if not texts:
             return
         if self._loop is None:
-            self._found(ref(flow), secrets_in(texts))
+            self._found(ref(flow), held_by(texts))
             return
-        looking, of = self._loop.run_in_executor(None, secrets_in, texts), ref(flow)
+        looking, of = self._loop.run_in_executor(None, held_by, texts), ref(flow)
         looking.add_done_callback(lambda done: self._looked(of, done))
 
-    def _looked(self, flow: ref[http.HTTPFlow], done: asyncio.Future[list[str]]) -> None:
+    def _looked(self, flow: ref[http.HTTPFlow], done: asyncio.Future[Counter[str]]) -> None:
         if done.cancelled():
             return
         if (error := done.exception()) is not None:
@@ -171,19 +182,19 @@ class Marks:
     def _hear(self, sha256: str, line: bytes) -> None:
         """On the thread that describes texts."""
         try:
-            kinds = secret_kinds(orjson.loads(line)["personal"])
+            kinds = told_kinds(orjson.loads(line)["personal"])
             flow = self._brought.pop(sha256, None)
             if kinds and flow is not None and self._loop is not None:
                 self._loop.call_soon_threadsafe(self._found, flow, kinds)
         except Exception as error:  # the line is made, and goes its way; RuntimeError: the loop is closed
             self._fails(error)
 
-    def _found(self, of: ref[http.HTTPFlow], kinds: list[str]) -> None:
+    def _found(self, of: ref[http.HTTPFlow], kinds: Counter[str]) -> None:
         flow = of()
         if flow is None or not kinds:
             return
         shown = self._of(flow)
-        shown.kinds |= dict.fromkeys(kinds)
+        shown.kinds += kinds
         _show(flow, shown)
         self._update([flow])
 
@@ -218,9 +229,17 @@ class Marks:
 
 
 def _show(flow: http.HTTPFlow, shown: _Shown) -> None:
-    secrets = f"secrets: {', '.join(shown.kinds)}" if shown.kinds else ""
-    comment = " | ".join(part for part in (shown.line, shown.broken, secrets) if part)
-    mark = SECRET if shown.kinds else BROKEN if shown.broken else ""
+    found = {kind: shown.kinds[kind] for kind in KINDS if kind in shown.kinds}
+    secret = [kind for kind in found if kind in SECRETS]
+    personal = [f"{kind} {count:,}" for kind, count in found.items() if kind not in SECRETS]
+    parts = (
+        shown.line,
+        shown.broken,
+        f"secrets: {', '.join(secret)}" if secret else "",
+        f"personal: {', '.join(personal)}" if personal else "",
+    )
+    comment = " | ".join(part for part in parts if part)
+    mark = SECRET if secret else BROKEN if shown.broken else PERSONAL if MARKED & found.keys() else ""
     if flow.comment == shown.comment:
         flow.comment = shown.comment = comment
     if flow.marked == shown.mark:
@@ -272,18 +291,16 @@ def new_texts(body: Json) -> Iterator[tuple[str, str | None]]:
             stack.extend((value, key) for value in node)
 
 
-def secrets_in(texts: Iterable[tuple[str, str | None]]) -> list[str]:
-    """The kinds of secrets in some texts, each once."""
+def held_by(texts: Iterable[tuple[str, str | None]]) -> Counter[str]:
+    """What some texts hold that is told of, by kind."""
     from analyzers.detect.text import kinds_of
 
-    found: dict[str, None] = {}
+    found: Counter[str] = Counter()
     for text, key in texts:
-        found |= dict.fromkeys(secret_kinds(kinds_of(text, key)))
-    return list(found)
+        found += told_kinds(kinds_of(text, key))
+    return found
 
 
-def secret_kinds(kinds: Mapping[str, int]) -> list[str]:
-    """Those kinds of personal data that are secrets with a shape of their own."""
-    from analyzers.detect.kinds import KINDS, SECRETS
-
-    return [kind for kind in kinds if kind in SECRETS and KINDS[kind].structured]
+def told_kinds(kinds: Mapping[str, int]) -> Counter[str]:
+    """Those kinds that are told of: secrets and personal data with a shape of their own, but for what is sent always."""
+    return Counter({kind: count for kind, count in kinds.items() if KINDS[kind].structured and kind not in SENT_ALWAYS})

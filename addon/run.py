@@ -8,19 +8,23 @@ touched, and nothing is left but the capture.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import shlex
 import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from addon import child, client_settings, launch, trust
+from addon import child, client_settings, launch, proxy_variables, trust
 from addon import run_environment as environments
+from addon.proxy_variables import Unusable
 from addon.run_environment import Environment, Way
+from addon.run_folder import run_folder
+from addon.writable import why_not_writable
 from analyzers.failure import safe
 
 NOT_STARTED: Final = 125
@@ -28,6 +32,10 @@ NOT_STARTED: Final = 125
 
 _MOST_TOLD: Final = 10
 """Lines of mitmdump's that are shown."""
+
+_UNSEEN: Final = "what came later is not recorded"
+_UNWRITTEN: Final = "cannot record to "
+"""How the journal's warning begins."""
 
 ANOTHER_REQUEST: Final = (
     "in reverse Claude Code sends another request than it does by itself (fewer betas, no diagnostics, another cache "
@@ -49,61 +57,84 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What follows from it. ``client``: the environment, with what Claude Code's settings put over it. ``notes``: what
-    the user should know."""
+    """What follows from it. ``client``: the environment, with what Claude Code's settings put over it. ``user``: the
+    user and password in the API's address, for the client. ``notes``: what the user should know."""
 
     way: Way
     executable: Path
     client: Environment
+    user: str
     setup: launch.Setup
     notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What came of it. ``code``: the command's own; ``lost``: requests may have come that are not in the files."""
+
+    code: int
+    warnings: tuple[str, ...]
+    files: tuple[Path, ...]
+    lost: bool
 
 
 def run(wanted: Wanted, environment: Environment) -> int:
     """Runs the command. Its exit code, 128 + n after signal n; 125 when the proxy did not start, 126 and 127 as in a
     shell. Raises Unusable, CannotRun, launch.NotStarted."""
     began = time.monotonic()
+    if reason := why_not_writable(wanted.captures):
+        raise Unusable(f"{wanted.captures} cannot be written ({reason}): give another folder to --captures")
+    recorded: Recorded | None = None
     try:
-        with child.signals_end(), tempfile.TemporaryDirectory(prefix="weighbridge-") as name:
-            plan = planned(wanted, environment, Path(name))
-            code, warnings, files = _recorded(wanted, plan, environment, Path(name))
+        with child.signals_end():
+            with run_folder() as (folder, held):
+                plan = planned(wanted, environment, folder)
+                plan = replace(plan, setup=replace(plan.setup, keep=held))
+                recorded = _recorded(wanted, plan, environment, folder)
+            _close(wanted, plan, recorded, environment, time.monotonic() - began)
     except child.Signalled as signalled:
-        return signalled.code
-    _close(wanted, plan, warnings, files, time.monotonic() - began)
-    return code
+        return signalled.code if recorded is None else recorded.code
+    return recorded.code
 
 
 def planned(wanted: Wanted, environment: Environment, folder: Path) -> Plan:
     """How a command is to be run. Writes the proxy's roots to ``folder``. Raises Unusable, CannotRun."""
     executable = _executable(wanted.command[0], environment)
     claude = environments.is_claude_code(executable)
-    settings = client_settings.variables(client_settings.files(environment, Path.home(), Path.cwd())) if claude else {}
+    read = client_settings.files(environment, Path.home(), Path.cwd()) if claude else ()
+    settings = client_settings.variables(read)
     client = {**environment, **{name: setting.value for name, setting in settings.items()}}
     way = wanted.way or environments.way_of(executable, client)
-    following = environments.next_proxy(environment)
+    upstream, user = environments.without_user(environments.base_url(client)) if way == "reverse" else (launch.API, "")
+    setup = launch.Setup(wanted.captures, upstream, environments.BASE_URL, forward=way == "forward")
+    setup.server()
     notes: list[str] = []
     roots = trust.write_roots(folder, environment, notes)
+    notes += [f"{file} {reason}, so what it sets is not known" for file, reason in client_settings.unread(read).items()]
     notes += _notes(wanted, way, claude, client, environment, settings)
-    told = {}
-    if following is not None:
-        excepted = environments.no_proxy(environment)
-        told = {"WEIGHBRIDGE_NEXT_PROXY": following.address, "WEIGHBRIDGE_NEXT_CREDENTIALS": following.credentials}
-        told["WEIGHBRIDGE_NEXT_EXCEPT"] = ",".join(excepted)
     ours = {"confdir": folder / "mitmproxy", "ssl_verify_upstream_trusted_ca": roots, "termlog_verbosity": "warn"}
     given = {option.partition("=")[0] for option in wanted.options}
-    setup = launch.Setup(
-        wanted.captures,
-        upstream=environments.base_url(client) if way == "reverse" else environments.API,
-        forward=way == "forward",
+    following = environments.next_proxies(environment, way, upstream)
+    setup = replace(
+        setup,
         options=(*(f"{name}={value}" for name, value in ours.items() if name not in given), *wanted.options),
         hosts=environments.opened(client, wanted.hosts),
-        via=following.address if following is not None else "",
-        scripts=(Path(__file__).with_name("next_proxy.py"),) if following is not None else (),
-        environment=told,
+        via=following["https"].address if "https" in following else "",
+        scripts=(Path(__file__).with_name("next_proxy.py"),) if following else (),
+        environment={"WEIGHBRIDGE_FOLDER": str(folder), **_told_next(following, environment)},
         by="run",
         log=folder / "mitmdump.log",
     )
-    return Plan(way, executable, client, setup, tuple(notes))
+    return Plan(way, executable, client, user, setup, tuple(notes))
+
+
+def _told_next(following: Mapping[str, proxy_variables.NextProxy], environment: Environment) -> dict[str, str]:
+    """What ``next_proxy`` is told."""
+    if not following:
+        return {}
+    named = {scheme: (proxy.address, proxy.credentials) for scheme, proxy in following.items()}
+    excepted = ",".join(proxy_variables.no_proxy(environment))
+    return {"WEIGHBRIDGE_NEXT": json.dumps(named), "WEIGHBRIDGE_NEXT_EXCEPT": excepted}
 
 
 def _notes(
@@ -134,7 +165,7 @@ def _overruled(way: Way, client: Environment, settings: Mapping[str, client_sett
         if name in settings:
             here = environments.is_loopback(environments.host_of(environments.base_url(client)))
             other = ", or record with --forward" if way == "reverse" and not here else ""
-            raise environments.Unusable(
+            raise Unusable(
                 f"{settings[name].file} sets {name}, which Claude Code takes instead of ours: "
                 f"take it out while you record{other}"
             )
@@ -146,39 +177,50 @@ def _overruled(way: Way, client: Environment, settings: Mapping[str, client_sett
     ]
 
 
-def _recorded(
-    wanted: Wanted, plan: Plan, environment: Environment, folder: Path
-) -> tuple[int, list[str], tuple[Path, ...]]:
-    """Runs the command behind a proxy of its own: its exit code, what mitmdump had to say, and the capture files."""
+def _recorded(wanted: Wanted, plan: Plan, environment: Environment, folder: Path) -> Recorded:
+    """Runs the command behind a proxy of its own."""
     log = folder / "mitmdump.log"
     try:
         proxy = launch.start(plan.setup)
     except launch.NotStarted as error:
-        sys.stderr.write(log.read_text("utf-8", "replace") if log.exists() else "")
-        raise launch.NotStarted(str(error), NOT_STARTED if error.code != 2 else 2) from None
-    warnings: list[str] = []
-    try:
-        made = _environment(plan, environment, proxy, folder)
-        if not wanted.quiet:
-            _say(f"weighbridge: {safe(line)}" for line in _opening(wanted, plan))
-        code = child.run(wanted.command, made)
-        if (ended := proxy.process.poll()) is not None:
-            warnings.append(f"mitmdump ended with code {ended} before the command did: what came later is not recorded")
-    finally:
-        try:
-            proxy.stop()
-        except child.Signalled:
-            proxy.process.kill()
-            proxy.process.wait()
+        if error.code == 2:
             raise
+        sys.stderr.write(log.read_text("utf-8", "replace") if log.exists() else "")
+        raise launch.NotStarted(str(error), NOT_STARTED) from None
+    warnings: list[str] = []
+    code: int | None = None
+    try:
+        try:
+            made = _environment(plan, environment, proxy, folder)
+            if not wanted.quiet:
+                _say(f"weighbridge: {safe(line)}" for line in _opening(wanted, plan))
+            code = child.run(wanted.command, made)
+            if (ended := proxy.process.poll()) is not None:
+                warnings.append(f"mitmdump ended with code {ended} before the command did: {_UNSEEN}")
+        finally:
+            _stop(proxy)
+    except child.Signalled:
+        if code is None:
+            raise
+        warnings.append("mitmdump was stopped at once: answers that were under way may be missing")
     warnings += _said(log)
     files = sorted(wanted.captures.glob(f"*-{proxy.process.pid}-*.jsonl*"))
-    return code, warnings, tuple(files)
+    lost = any(_UNSEEN in warning or _UNWRITTEN in warning for warning in warnings)
+    return Recorded(code, tuple(warnings), tuple(files), lost)
+
+
+def _stop(proxy: launch.Proxy) -> None:
+    try:
+        proxy.stop()
+    except child.Signalled:
+        proxy.process.kill()
+        proxy.process.wait()
+        raise
 
 
 def _environment(plan: Plan, environment: Environment, proxy: launch.Proxy, folder: Path) -> dict[str, str]:
     if plan.way == "reverse":
-        return environments.reverse(environment, proxy.url + plan.setup.server()[1])
+        return environments.reverse(environment, proxy.url + plan.setup.server()[1], plan.user)
     authority = next(text.partition("=")[2] for text in reversed(plan.setup.options) if text.startswith("confdir="))
     certificate = (Path(authority).expanduser() / trust.AUTHORITY).read_bytes()
     bundles = trust.write_bundles(folder, environment, certificate)
@@ -194,23 +236,29 @@ def _opening(wanted: Wanted, plan: Plan) -> list[str]:
     return [f"recording to {wanted.captures}, {how}", *plan.notes]
 
 
-def _close(wanted: Wanted, plan: Plan, warnings: list[str], files: tuple[Path, ...], seconds: float) -> None:
-    """What there is to say when the command has ended. Nothing of it may change how the command ended."""
-    _say(f"weighbridge: {safe(warning)}" for warning in warnings)
+def _close(wanted: Wanted, plan: Plan, recorded: Recorded, environment: Environment, seconds: float) -> None:
+    """What there is to say when the command has ended: first where the capture is, since adding up may take a while,
+    and may be stopped by a signal. Nothing of it may change how the command ended."""
+    _say(f"weighbridge: {safe(warning)}" for warning in recorded.warnings)
     if wanted.quiet:
         return
+    from addon.closing_shown import capture_lines, closing_lines
+
+    _say(["", *capture_lines(recorded.files)])
     from addon.closing import closing
-    from addon.closing_shown import closing_lines
 
     try:
-        with child.signals_end():
-            lines = closing_lines(closing(files, seconds), plan.way)
-    except child.Signalled:
-        return
+        found = closing(recorded.files, seconds)
+        lines = closing_lines(found, plan.way, lost=recorded.lost, again=_again(wanted.captures, environment))
     except Exception as error:  # told; the exit code is the command's
         lines = [f"what was recorded could not be summed up ({type(error).__name__}: {safe(str(error))})"]
-        lines += [f"capture: {file}" for file in files]
-    _say(["", *lines])
+    _say(lines)
+
+
+def _again(captures: Path, environment: Environment) -> str:
+    """What other commands need to find the captures."""
+    usual = Path(environment.get("WEIGHBRIDGE_CAPTURES") or "captures")
+    return "" if captures.absolute() == usual.absolute() else f" --captures {shlex.quote(str(captures))}"
 
 
 def _say(lines: Iterable[str]) -> None:

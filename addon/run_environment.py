@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Final, Literal
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
+
+from addon.proxy_variables import PORTS, NextProxy, Unusable, asked_for, is_excepted, is_named, no_proxy
 
 type Environment = Mapping[str, str]
 type Way = Literal["forward", "reverse"]
@@ -45,20 +46,7 @@ API_HOSTS: Final = (
 """Where the Messages API is: of Anthropic, in Amazon Bedrock, Google Vertex AI and Microsoft Foundry."""
 
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
-_PROXIES: Final = ("https_proxy", "http_proxy", "all_proxy")
-
-
-class Unusable(Exception):
-    """The environment asks for what cannot be done; the text is one sentence that says what to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class NextProxy:
-    """The proxy that was in the environment before ours. ``address`` is without ``credentials``
-    (``user:password``)."""
-
-    address: str
-    credentials: str = ""
+_HOST: Final = re.compile(r"[\w.-]+|[0-9a-fA-F:.]+(%[\w.-]+)?")
 
 
 def is_claude_code(executable: Path) -> bool:
@@ -79,11 +67,29 @@ def base_url(environment: Environment) -> str:
     return environment.get(BASE_URL) or API
 
 
+def without_user(url: str) -> tuple[str, str]:
+    """An address without the user and password in it, and these as they stand there. Clients make a header of them
+    (RFC 7617), so they belong into the address that the client is told."""
+    scheme, slashes, rest = url.partition("://")
+    place = re.match(r"[^/?#]*", rest)
+    user, at, _ = (place[0] if place else "").rpartition("@")
+    return f"{scheme}{slashes}{rest[len(user) + len(at) :]}", user
+
+
+def shown(url: str) -> str:
+    """Of what may be an address: where it leads, without what may be secret in it, be it well-formed or not."""
+    head = re.split(r"[?#]", url, maxsplit=1)[0]
+    scheme, slashes, rest = head.rpartition("://")
+    return f"{scheme.rpartition('@')[2]}{slashes}{rest.rpartition('@')[2].partition('/')[0]}"
+
+
 def host_of(url: str) -> str:
-    """The host in an address, without a port; empty when there is none."""
+    """The host in an address, without a port; empty when there is none, or what stands there can be none."""
     try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        return host if _HOST.fullmatch(host) and parts.port != 0 else ""
+    except ValueError:  # brackets without an end, a port beyond 65535
         return ""
 
 
@@ -108,49 +114,33 @@ def addresses(environment: Environment) -> tuple[str, ...]:
     return tuple(dict.fromkeys((base_url(environment), *filter(None, map(environment.get, BASE_URLS)))))
 
 
-def next_proxy(environment: Environment) -> NextProxy | None:
-    """The proxy that requests to https go through without us. Raises Unusable when it speaks no HTTP."""
-    found = _proxy(environment, "https_proxy") or _proxy(environment, "all_proxy")
-    if not found:
-        return None
-    text = found if "://" in found else f"http://{found}"
-    try:
-        parts = urlsplit(text)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        host = port = None
-    if not host or parts.scheme not in ("http", "https"):
-        kind = f"{parts.scheme} proxy" if host else "proxy that cannot be read"
-        raise Unusable(
-            f"the environment names a {kind}, and requests can go on through HTTP proxies only: "
-            "set HTTPS_PROXY to one, or unset it"
-        )
-    name = f"[{host}]" if ":" in host else host
-    user = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}" if parts.username else ""
-    return NextProxy(f"{parts.scheme}://{name}:{port or (443 if parts.scheme == 'https' else 80)}", user)
-
-
-def no_proxy(environment: Environment) -> tuple[str, ...]:
-    """The entries of NO_PROXY."""
-    text = environment.get("no_proxy") or environment.get("NO_PROXY") or ""
-    return tuple(filter(None, re.split(r"[,\s]+", text)))
-
-
-def is_excepted(host: str, entries: Iterable[str]) -> bool:
-    """Whether NO_PROXY keeps a host from being asked through a proxy: by itself, as one of its domain, or as all are.
-    Entries may have a leading dot or ``*.``, and a port, which is not looked at."""
-    host = host.lower()
-    for entry in entries:
-        name = re.sub(r"(?<=[^:]):\d+$", "", entry.lower()).strip("[]").removeprefix("*.").lstrip(".")
-        if entry == "*" or host == name or (name and host.endswith(f".{name}")):
-            return True
-    return False
+def next_proxies(environment: Environment, way: Way, upstream: str) -> dict[str, NextProxy]:
+    """The proxies that requests go on through, by scheme: those which would be asked without us. In reverse only for
+    ``upstream``; in forward for all to https, which come here, and for those to http when an API is there. Raises
+    Unusable when one speaks no HTTP."""
+    if way == "reverse":
+        parts = urlsplit(upstream)
+        found = {parts.scheme: asked_for(environment, parts.scheme, parts.hostname or "", parts.port)}
+    else:
+        found = {"https": asked_for(environment, "https")}
+        for parts in map(urlsplit, filter(_is_plain, addresses(environment))):
+            if (proxy := asked_for(environment, "http", parts.hostname or "", parts.port)) is not None:
+                found["http"] = proxy
+    return {scheme: proxy for scheme, proxy in found.items() if proxy is not None}
 
 
 def covering(environment: Environment) -> tuple[str, ...]:
     """The entries of NO_PROXY because of which an API would not be asked through a proxy."""
-    hosts = [host for url in addresses(environment) if not is_loopback(host := host_of(url))]
-    return tuple(entry for entry in no_proxy(environment) if any(is_excepted(host, (entry,)) for host in hosts))
+    apis = [urlsplit(url) for url in addresses(environment) if (host := host_of(url)) and not is_loopback(host)]
+    return tuple(
+        entry
+        for entry in no_proxy(environment)
+        if any(_excepts(entry, parts.hostname or "", parts.port, parts.scheme) for parts in apis)
+    )
+
+
+def _excepts(entry: str, host: str, port: int | None, scheme: str) -> bool:
+    return is_excepted(host, port or PORTS.get(scheme), (entry,), scheme)
 
 
 def forward(environment: Environment, proxy: str, bundles: Mapping[str, str], *, node: bool) -> dict[str, str]:
@@ -159,7 +149,7 @@ def forward(environment: Environment, proxy: str, bundles: Mapping[str, str], *,
     API is on this machine, where clients ask no proxy."""
     here = next((url for url in addresses(environment) if is_loopback(host_of(url))), None)
     if here is not None:
-        raise Unusable(f"the API is at {_shown(here)} on this machine, where no proxy is asked: use --reverse")
+        raise Unusable(f"the API is at {shown(here)} on this machine, where no proxy is asked: use --reverse")
     made = _without(environment, ("https_proxy", "no_proxy"))
     made |= dict.fromkeys(("HTTPS_PROXY", "https_proxy"), proxy)
     if _plain_is_ours(environment):
@@ -171,23 +161,24 @@ def forward(environment: Environment, proxy: str, bundles: Mapping[str, str], *,
     return made | dict(bundles)
 
 
-def reverse(environment: Environment, address: str) -> dict[str, str]:
-    """The environment of a command that takes ``address`` for the API."""
-    made = {**environment, BASE_URL: address}
-    if any(_proxy(environment, name) for name in _PROXIES):
+def reverse(environment: Environment, address: str, user: str = "") -> dict[str, str]:
+    """The environment of a command that takes ``address`` for the API; ``user``: with the user and password that were
+    in the API's own."""
+    made = {**environment, BASE_URL: address.replace("://", f"://{user}@", 1) if user else address}
+    if is_named(environment):
         made = _without(made, ("no_proxy",))
         made |= dict.fromkeys(("NO_PROXY", "no_proxy"), _with_loopback(no_proxy(environment)))
     return made
 
 
-def _proxy(environment: Environment, name: str) -> str:
-    return environment.get(name) or environment.get(name.upper()) or ""
-
-
 def _plain_is_ours(environment: Environment) -> bool:
     """Whether requests to http come to us as well: only when an API is there. They are in no tunnel, so all of them
     would be taken apart and put together again, downloads of packages among them."""
-    return any(url.startswith("http://") for url in addresses(environment))
+    return any(map(_is_plain, addresses(environment)))
+
+
+def _is_plain(url: str) -> bool:
+    return url.lower().startswith("http://") and bool(host_of(url))
 
 
 def _with_loopback(entries: Iterable[str]) -> str:
@@ -198,9 +189,3 @@ def _without(environment: Environment, names: Iterable[str]) -> dict[str, str]:
     """Without these variables, however they are written."""
     lower = frozenset(names)
     return {name: value for name, value in environment.items() if name.lower() not in lower}
-
-
-def _shown(url: str) -> str:
-    """An address without what may be secret in it."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"

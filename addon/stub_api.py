@@ -298,7 +298,7 @@ def _read[**P, T](work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return work(*args, **kwargs)
     except Refused as refused:
         raise _Failure(400, str(refused)) from refused
-    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise _Failure(400, f"The request has not the expected shape: {error!r}") from error
 
 

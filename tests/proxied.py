@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import warm_mitmdump
+
 import addon
 
 if sys.version_info >= (3, 14):
@@ -236,6 +238,8 @@ class Proxy:
     confdir: Path | None = None
     file_limit: int | None = None
     """Bytes that no file of the process may exceed."""
+    warm: bool = False
+    """Without the wait for the imports of mitmproxy, where processes can be forked."""
     captures: Path = field(init=False)
     port: int = 0
 
@@ -261,16 +265,18 @@ class Proxy:
             *(part for option in (*options, *self.options) for part in ("--set", option)),
             *self.arguments,
         ]
-        limit = self._limit if self.file_limit else None
-        with (self.folder / "log").open("ab") as log:
-            self.process = subprocess.Popen(
-                command,
-                cwd=self.cwd,
-                env={**os.environ, "PYTHONUNBUFFERED": "1", "READY": str(ready)},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                preexec_fn=limit,
+        env = {**os.environ, "PYTHONUNBUFFERED": "1", "READY": str(ready)}
+        self.process = self._started(command, env)
+
+    def _started(self, command: Sequence[str], env: dict[str, str]) -> "subprocess.Popen[bytes] | warm_mitmdump.Forked":
+        log = self.folder / "log"
+        if self.warm and sys.platform == "linux":
+            return warm_mitmdump.start(command, cwd=self.cwd, env=env, log=log, file_limit=self.file_limit)
+        with log.open("ab") as out:
+            limit = self._limit if self.file_limit else None
+            nothing = subprocess.DEVNULL
+            return subprocess.Popen(
+                command, cwd=self.cwd, env=env, stdin=nothing, stdout=out, stderr=out, preexec_fn=limit
             )
 
     def _limit(self) -> None:

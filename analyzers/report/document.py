@@ -49,7 +49,7 @@ _LEFT_OUT = frozenset(("sha256", "message_id", "request_id", "file"))
 @dataclass(frozen=True, slots=True)
 class Numbered:
     """The exchanges of a recording in the order of their numbers. ``others``: numbers that are another record of an
-    exchange among them, and in no sum."""
+    exchange among them, and in no sum. ``numbers``: by the place of an exchange; ``ids``: by that of its message."""
 
     exchanges: Sequence[Exchange]
     others: frozenset[int]
@@ -57,6 +57,7 @@ class Numbered:
     growth: dict[str, Any]
     sessions: Sequence[SessionRow]
     numbers: Mapping[str, int]
+    ids: Mapping[str, int]
 
 
 def document(sources: Kept, problems: list[Problem], book: PriceBook, now: float) -> dict[str, Any]:
@@ -81,7 +82,7 @@ def document(sources: Kept, problems: list[Problem], book: PriceBook, now: float
             "growth": found.growth,
             "sessions": _sessions(found.sessions),
             "cache": _cache(sources, book, found.lineage),
-            **_spent(sources, book, found.numbers),
+            **_spent(sources, book, found),
             "personal": _personal(found.exchanges, sources),
             "problems": problems_told(problems, now),
         }
@@ -114,6 +115,7 @@ def _numbered(sources: Kept, problems: list[Problem], book: PriceBook) -> Number
         growth_json(grown),
         session_rows(lineage, read.calls),
         {exchange.place: n for n, exchange in enumerate(exchanges, 1)},
+        _ids(exchanges),
     )
 
 
@@ -163,8 +165,18 @@ def _counted(rows: Sequence[CacheRow]) -> dict[str, int]:
     }
 
 
-def _spent(sources: Kept, book: PriceBook, numbers: Mapping[str, int]) -> dict[str, Any]:
-    """Usage and cost of all calls, each once."""
+def _ids(exchanges: Sequence[Exchange]) -> dict[str, int]:
+    """The numbers of exchanges by the ids of their messages, the first of each."""
+    out: dict[str, int] = {}
+    for n, exchange in enumerate(exchanges, 1):
+        if exchange.response is not None and exchange.response.message_id is not None:
+            out.setdefault(exchange.response.message_id, n)
+    return out
+
+
+def _spent(sources: Kept, book: PriceBook, found: Numbered) -> dict[str, Any]:
+    """Usage and cost of all calls, each once; a call that several logs hold is told by its message, wherever it was
+    counted."""
     used = usage_report(sources, [])
     usage = usage_json(used)
     del usage["rows"], usage["probes"], usage["set_aside"]
@@ -180,7 +192,7 @@ def _spent(sources: Kept, book: PriceBook, numbers: Mapping[str, int]) -> dict[s
     costs = cost_json(spent, prices)
     del costs["set_aside"]
     costs["rows"] = [
-        {"n": numbers.get(row.pop("place")), **row, "free": one.found is None}
+        {"n": found.numbers.get(row.pop("place"), found.ids.get(row["message_id"])), **row, "free": one.found is None}
         for row, one in zip(costs["rows"], spent.calls, strict=True)
     ]
     return {"usage": usage, "cost": costs}

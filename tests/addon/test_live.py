@@ -67,6 +67,11 @@ def test_a_count_is_shown_as_one() -> None:
     assert line.endswith("count_tokens  tools 87% messages 12% system 1%  82,922 chars  counted 4,100  completed")
 
 
+def test_a_body_that_has_no_fields_is_called_so() -> None:
+    line = describe(28, {"figures": {"fields": {"": 4}, "total": 4}}, RESPONSE)
+    assert "  body 100%  4 chars  " in line
+
+
 def test_nothing_known() -> None:
     line = describe(None, {}, {"ended": "unreachable", "status": None})
     assert line == "#? ?  ? chars  input ?  output ?  unreachable"

@@ -24,8 +24,9 @@ from mitmproxy.utils.emoji import emoji
 
 from addon import marks as subject
 from addon import recorder as recording
-from addon.marks import BROKEN, SECRET, Marks, new_texts, secrets_in
+from addon.marks import BROKEN, MARKED, PERSONAL, SECRET, SENT_ALWAYS, Marks, held_by, new_texts
 from addon.recorder import Recorder
+from analyzers.detect.kinds import KINDS, SECRETS
 
 KEY = f"sk-ant-api03-{'Zx9' * 30}AA"
 SESSION = "5d1c2b9e-0000-4000-8000-000000000001"
@@ -131,7 +132,12 @@ def test_failed_and_unanswered_exchanges_have_a_comment_too(lists: Lists) -> Non
 
 
 def test_the_marks_are_known_to_mitmproxy() -> None:
-    assert SECRET in emoji and BROKEN in emoji
+    assert {SECRET, BROKEN, PERSONAL} <= emoji.keys()
+
+
+def test_the_kinds_are_those_that_are_looked_for() -> None:
+    assert all(KINDS[kind].structured for kind in MARKED | SENT_ALWAYS)
+    assert not MARKED & (SENT_ALWAYS | SECRETS)
 
 
 def test_without_a_list_nothing_is_shown_but_the_answer_is_known(tmp_path: Path) -> None:
@@ -191,8 +197,39 @@ def test_neither_the_comment_nor_a_log_line_says_the_secret(lists: Lists, caplog
     assert KEY not in flow.comment + flow.marked + caplog.text
 
 
-def test_personal_data_that_is_no_secret_is_not_marked(lists: Lists) -> None:
-    assert lists.exchange(talk("write to joe.bloggs@weighing.example, /home/joe/notes")).marked == ""
+@pytest.mark.parametrize("number", range(3))
+def test_personal_data_has_a_marker_of_its_own_and_its_kinds_in_the_comment(lists: Lists, number: int) -> None:
+    flow = lists.exchange(talk(f"{number}: write to joe.bloggs@weighing.example or ann@weighing.example, /home/joe/x"))
+    assert flow.marked == PERSONAL
+    assert flow.comment.endswith(" | personal: email 2, home_path 1")
+    assert "joe" not in flow.comment
+
+
+def test_paths_of_a_home_folder_are_told_of_and_not_marked(lists: Lists) -> None:
+    flow = lists.exchange(talk("look into /home/joe/notes"))
+    assert flow.marked == "" and flow.comment.endswith(" | personal: home_path 1")
+
+
+def test_ids_that_a_client_sends_with_every_request_are_not_told_of(lists: Lists) -> None:
+    user = json.dumps({"device_id": "ab" * 32, "account_uuid": SESSION, "session_id": SESSION})
+    flow = lists.answer(
+        lists.accept(talk(f"session_id: {SESSION}, request req_011CSHoEeqs5C35K2UUqR7Fy"), metadata={"user_id": user})
+    )
+    assert flow.marked == "" and "personal" not in flow.comment
+
+
+def test_personal_data_is_marked_where_it_came_first(lists: Lists) -> None:
+    lists.exchange(talk("I am ann@weighing.example"), said="welcome")
+    again = lists.exchange(talk("I am ann@weighing.example", "welcome", "and now?"))
+    assert again.marked == "" and "personal" not in again.comment
+
+
+def test_a_broken_chain_goes_before_personal_data_and_a_secret_before_both(lists: Lists) -> None:
+    lists.exchange(talk("weigh it"), written=1000, said="heavy")
+    flow = lists.exchange(talk("weigh it", "heavy", "for ann@weighing.example"), read=0, said="light")
+    assert flow.marked == BROKEN
+    assert flow.comment.endswith("cache chain broken: 0 read of 1,000 | personal: email 1")
+    assert lists.exchange(talk(f"ann@weighing.example has {KEY}")).marked == SECRET
 
 
 def test_a_secret_goes_before_a_broken_chain_and_the_comment_tells_of_both(lists: Lists) -> None:
@@ -237,6 +274,22 @@ def test_a_secret_in_a_folded_text_is_marked_once_it_was_described(tmp_path: Pat
     assert flow.marked == SECRET and plain.marked == ""
     assert flow.comment.startswith("#2 ") and flow.comment.endswith("completed | secrets: api_key")
     assert counts == [0, 0]
+
+
+def test_personal_data_in_a_folded_text_is_marked_once_it_was_described(tmp_path: Path) -> None:
+    async def scene() -> http.HTTPFlow:
+        recorder = Recorder()
+        with taddons.context(Proxyserver(), View(), recorder) as context:
+            context.configure(recorder, capture_dir=str(tmp_path / "captures"))
+            lists = Lists(context, recorder, Listening())
+            flow = lists.accept(talk(f"{'weigh it ' * 300} ann@weighing.example"))
+            await _until(lambda: flow.marked)
+            recorder.done()
+            return flow
+
+    flow = asyncio.run(scene())
+    recording._left_behind.clear()
+    assert flow.marked == PERSONAL and flow.comment.endswith("personal: email 1")
 
 
 def test_several_exchanges_are_told_together_and_secrets_are_found_on_another_thread(tmp_path: Path) -> None:
@@ -304,8 +357,8 @@ def test_so_many_texts_are_looked_at() -> None:
 
 
 def test_a_secret_is_known_by_the_name_that_it_stands_under() -> None:
-    assert secrets_in([("hunter2-hunter2", "password")]) == ["secret_value"]
-    assert secrets_in([("hunter2-hunter2", "text")]) == []
+    assert held_by([("hunter2-hunter2", "password")]) == {"secret_value": 1}
+    assert held_by([("hunter2-hunter2", "text")]) == {}
 
 
 @given(values)

@@ -7,8 +7,9 @@ import pytest
 
 from addon import run, trust
 from addon.child import CannotRun
+from addon.launch import NotStarted
+from addon.proxy_variables import Unusable
 from addon.run import ANOTHER_REQUEST, Plan, Wanted, planned
-from addon.run_environment import Unusable
 
 
 @pytest.fixture
@@ -71,10 +72,45 @@ def test_the_next_proxy_has_its_password_in_the_environment_and_not_in_the_comma
     setup = plan(machine, HTTPS_PROXY="http://ann:secret@proxy:3128", NO_PROXY="a.corp").setup
     assert setup.via == "http://proxy:3128"
     assert "secret" not in " ".join(setup.arguments())
-    assert setup.environment["WEIGHBRIDGE_NEXT_PROXY"] == "http://proxy:3128"
-    assert setup.environment["WEIGHBRIDGE_NEXT_CREDENTIALS"] == "ann:secret"
+    assert json.loads(setup.environment["WEIGHBRIDGE_NEXT"]) == {"https": ["http://proxy:3128", "ann:secret"]}
     assert setup.environment["WEIGHBRIDGE_NEXT_EXCEPT"] == "a.corp"
     assert plan(machine).setup.scripts == ()
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:1", "nonsense://u:secret@x", "http://gw.corp/?y=secret", "http://[::1"])
+def test_an_address_that_is_none_is_blamed_on_the_variable_and_shown_without_secrets(machine: Path, url: str) -> None:
+    with pytest.raises(NotStarted, match=r"ANTHROPIC_BASE_URL .* is not an address like") as caught:
+        plan(machine, "agent", ANTHROPIC_BASE_URL=url)
+    assert caught.value.code == 2
+    assert "secret" not in str(caught.value) and "--upstream" not in str(caught.value)
+
+
+def test_user_and_password_in_the_address_are_the_clients_to_send(machine: Path) -> None:
+    found = plan(machine, "agent", ANTHROPIC_BASE_URL="http://ann:s3cret@gw.corp:1/x")
+    assert (found.setup.upstream, found.user) == ("http://gw.corp:1/x", "ann:s3cret")
+    assert "s3cret" not in " ".join((*found.setup.arguments(), *run._opening(Wanted(("x",), Path("c")), found)))
+
+
+def test_a_proxy_that_the_client_would_not_ask_is_not_gone_through(machine: Path) -> None:
+    local = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:18931"}
+    setup = plan(machine, "agent", HTTPS_PROXY="http://proxy:3128", **local).setup
+    assert (setup.scripts, "WEIGHBRIDGE_NEXT" in setup.environment) == ((), False)
+    setup = plan(machine, "agent", HTTP_PROXY="http://proxy:3128", **local).setup
+    assert json.loads(setup.environment["WEIGHBRIDGE_NEXT"]) == {"http": ["http://proxy:3128", ""]}
+
+
+def test_settings_that_cannot_be_read_are_told_of(machine: Path) -> None:
+    settings(machine)
+    place = machine / "work" / ".claude" / "settings.json"
+    place.write_text("{")
+    assert plan(machine).notes == (f"{place} is no JSON, so what it sets is not known",)
+
+
+def test_what_other_commands_need_to_find_the_captures() -> None:
+    assert run._again(Path("captures"), {}) == ""
+    assert run._again(Path("a b"), {}) == " --captures 'a b'"
+    assert run._again(Path("x"), {"WEIGHBRIDGE_CAPTURES": "x"}) == ""
+    assert run._again(Path("captures"), {"WEIGHBRIDGE_CAPTURES": "x"}) == " --captures captures"
 
 
 def test_settings_that_lead_the_client_elsewhere_are_refused(machine: Path) -> None:

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from addon import run_environment as environments
-from addon.run_environment import NextProxy, Unusable, forward, reverse
+from addon.proxy_variables import Unusable
+from addon.run_environment import forward, reverse
 
 PROXY = "http://127.0.0.1:4711"
 BUNDLES = {"SSL_CERT_FILE": "/t/all.pem", "NODE_EXTRA_CA_CERTS": "/t/extra.pem"}
@@ -125,46 +126,55 @@ def test_hosts_that_are_named_are_opened_too() -> None:
     assert not found.fullmatch("gwXcorp")
 
 
-@pytest.mark.parametrize(
-    ("environment", "expected"),
-    [
-        ({}, None),
-        ({"HTTPS_PROXY": ""}, None),
-        ({"HTTPS_PROXY": "http://proxy:3128"}, NextProxy("http://proxy:3128")),
-        ({"https_proxy": "proxy:3128/"}, NextProxy("http://proxy:3128")),
-        ({"all_proxy": "https://p"}, NextProxy("https://p:443")),
-        ({"https_proxy": "http://a", "HTTPS_PROXY": "http://b"}, NextProxy("http://a:80")),
-        ({"HTTPS_PROXY": "http://ann:p%40ss@[::1]:1"}, NextProxy("http://[::1]:1", "ann:p@ss")),
-    ],
-)
-def test_the_proxy_that_was_there_is_the_next_one(environment: dict[str, str], expected: NextProxy | None) -> None:
-    assert environments.next_proxy(environment) == expected
-
-
-@pytest.mark.parametrize("url", ["socks5://u:secret@p:1080", "http://", "http://[::1", "http://u:secret@p:99999"])
-def test_a_proxy_that_speaks_no_http_is_refused_without_its_password(url: str) -> None:
-    with pytest.raises(Unusable, match="HTTPS_PROXY") as caught:
-        environments.next_proxy({"HTTPS_PROXY": url})
-    assert "secret" not in str(caught.value)
+ALL = {"HTTP_PROXY": "http://h:1", "HTTPS_PROXY": "http://s:2"}
 
 
 @pytest.mark.parametrize(
-    ("entry", "host", "excepted"),
+    ("environment", "way", "upstream", "schemes"),
     [
-        ("*", "api.anthropic.com", True),
-        ("anthropic.com", "api.anthropic.com", True),
-        (".anthropic.com", "api.anthropic.com", True),
-        ("*.anthropic.com", "api.anthropic.com", True),
-        ("API.anthropic.com:443", "api.anthropic.com", True),
-        ("thropic.com", "api.anthropic.com", False),
-        ("api.anthropic.com.x", "api.anthropic.com", False),
-        ("[::1]:80", "::1", True),
-        ("::1", "::1", True),
-        (".", "api.anthropic.com", False),
+        (ALL, "reverse", "https://api.anthropic.com", {"https"}),
+        (ALL, "reverse", "http://127.0.0.1:18931", {"http"}),
+        ({"HTTPS_PROXY": "http://s:2"}, "reverse", "http://127.0.0.1:18931", set()),
+        (ALL | {"NO_PROXY": "127.0.0.1"}, "reverse", "http://127.0.0.1:18931", set()),
+        ({"ALL_PROXY": "http://a:3"}, "reverse", "http://gw.corp", {"http"}),
+        (ALL, "forward", "", {"https"}),
+        (ALL | {"ANTHROPIC_BASE_URL": "http://gw.corp"}, "forward", "", {"http", "https"}),
+        (ALL | {"NO_PROXY": "*"}, "forward", "", set()),
+        (ALL | {"NO_PROXY": "api.anthropic.com"}, "forward", "", {"https"}),
     ],
 )
-def test_what_an_exception_covers(entry: str, host: str, excepted: bool) -> None:
-    assert environments.is_excepted(host, (entry,)) is excepted
+def test_requests_go_on_through_the_proxies_that_would_be_asked_without_us(
+    environment: dict[str, str], way: environments.Way, upstream: str, schemes: set[str]
+) -> None:
+    assert environments.next_proxies(environment, way, upstream).keys() == schemes
+
+
+def test_a_proxy_that_cannot_be_gone_through_is_refused_only_where_it_would_be_asked() -> None:
+    socks = {"ALL_PROXY": "socks5://u:secret@p:1080"}
+    with pytest.raises(Unusable, match="ALL_PROXY names a socks5 proxy") as caught:
+        environments.next_proxies(socks, "reverse", "http://127.0.0.1:4000")
+    assert "secret" not in str(caught.value) and "NO_PROXY" in str(caught.value)
+    assert environments.next_proxies(socks | {"NO_PROXY": "127.0.0.0/8"}, "reverse", "http://127.0.0.1:4000") == {}
+    assert environments.next_proxies({"HTTPS_PROXY": "socks5://p:1"}, "reverse", "http://127.0.0.1:4000") == {}
+
+
+def test_user_and_password_of_an_address_go_to_the_client_and_nowhere_else() -> None:
+    assert environments.without_user("http://ann:p%40s@gw.corp:1/x") == ("http://gw.corp:1/x", "ann:p%40s")
+    assert environments.without_user("https://gw.corp/a@b") == ("https://gw.corp/a@b", "")
+    made = reverse({}, "http://127.0.0.1:1/x", "ann:p%40s")
+    assert made["ANTHROPIC_BASE_URL"] == "http://ann:p%40s@127.0.0.1:1/x"
+
+
+@pytest.mark.parametrize(
+    "url", ["http://u:secret@h/secret?secret#secret", "http//u:secret@h/secret", "u:secret@h", "x://secret@h?a@b"]
+)
+def test_of_what_is_no_address_no_secret_is_shown(url: str) -> None:
+    assert "secret" not in environments.shown(url) and "h" in environments.shown(url)
+
+
+@pytest.mark.parametrize("url", ["http://</script>", "http://a b", "http://", "http://[::1", "http://h:99999", "x"])
+def test_what_is_no_host_is_none(url: str) -> None:
+    assert environments.host_of(url) == ""
 
 
 @pytest.mark.parametrize(

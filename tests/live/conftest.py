@@ -54,7 +54,7 @@ def start(tmp_path: Path, confdir: Path) -> Iterator[Callable[..., Proxy]]:
     started: list[Proxy] = []
 
     def starting(*args: object, folder: Path = tmp_path, **kwargs: object) -> Proxy:
-        started.append(Proxy(folder, *args, **{"confdir": confdir, **kwargs}))  # type: ignore[arg-type]
+        started.append(Proxy(folder, *args, **{"confdir": confdir, "warm": True, **kwargs}))  # type: ignore[arg-type]
         return started[-1]
 
     yield starting

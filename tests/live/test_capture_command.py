@@ -178,13 +178,27 @@ def test_a_port_in_use_is_one_sentence(tmp_path: Path) -> None:
     assert text == f"weighbridge: port {port} of 127.0.0.1 is in use: choose another one with --port, or none at all\n"
 
 
-def test_a_wrong_option_stops_it_with_the_reason(tmp_path: Path) -> None:
-    with capture("--port", "0", "--set", "capture_fold_over=many", cwd=tmp_path) as (process, out):
-        assert process.wait(30) == 1
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [
+        ("capture_fold_over=many", "capture_fold_over=many: must be"),
+        ("capture_fold_ovr=0", "did you mean capture_fold_over?"),
+    ],
+)
+def test_a_mistake_in_an_option_is_one_sentence(tmp_path: Path, option: str, reason: str) -> None:
+    with capture("--port", "0", "--set", option, cwd=tmp_path) as (process, out):
+        assert process.wait(30) == 2
         text = out.rest()
-    assert "capture_fold_over=many" in text
-    assert text.strip().split("\n")[-1] == "weighbridge: mitmdump did not start: what it printed above says why"
-    assert "Traceback" not in text
+    assert reason in text
+    assert text.count("\n") == 1
+
+
+def test_an_option_that_nobody_knows_is_told_before_anything_is_to_be_exported(tmp_path: Path) -> None:
+    with capture("--port", "0", "--set", "nope=1", cwd=tmp_path) as (process, out):
+        assert process.wait(30) == 2
+        text = out.rest()
+    assert "weighbridge: There is no option nope" in text
+    assert "export" not in text and "Traceback" not in text
 
 
 @pytest.mark.parametrize(

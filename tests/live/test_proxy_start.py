@@ -5,6 +5,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,12 @@ def fetched(proxy: Proxy, request: bytes) -> bytes:
     body = client.body(headers)
     client.close()
     return body
+
+
+@pytest.fixture
+def fresh(start: Callable[..., Proxy]) -> Callable[..., Proxy]:
+    """Starts the program itself, where what was imported before could matter."""
+    return partial(start, warm=False)
 
 
 # --- not at all
@@ -54,10 +61,10 @@ def test_a_wrong_value_in_the_configuration_file(start: Callable[..., Proxy], tm
     assert "capture_fold_over=[1, 2]: must be" in proxy.log()
 
 
-def test_without_its_dependencies_it_says_how_to_run_it(start: Callable[..., Proxy], tmp_path: Path) -> None:
+def test_without_its_dependencies_it_says_how_to_run_it(fresh: Callable[..., Proxy], tmp_path: Path) -> None:
     blocker = tmp_path / "blocker.py"
     blocker.write_text("import sys\nsys.modules['orjson'] = None\n")
-    proxy = start("http://127.0.0.1:9", before=[blocker])
+    proxy = fresh("http://127.0.0.1:9", before=[blocker])
     assert proxy.process.wait(20) == 1
     assert "weighbridge cannot run in the Python of this mitmproxy" in proxy.log()
     assert "Traceback" not in proxy.log()
@@ -66,26 +73,26 @@ def test_without_its_dependencies_it_says_how_to_run_it(start: Callable[..., Pro
 # --- from anywhere
 
 
-def test_a_relative_path_from_another_folder(start: Callable[..., Proxy], upstream: Upstream, tmp_path: Path) -> None:
+def test_a_relative_path_from_another_folder(fresh: Callable[..., Proxy], upstream: Upstream, tmp_path: Path) -> None:
     script = os.path.relpath(ADDON / "capture.py", tmp_path / "elsewhere")
-    proxy = start(upstream.url, script=script).up()
+    proxy = fresh(upstream.url, script=script).up()
     fetched(proxy, request_bytes("relative"))
     assert proxy.finished("relative")[1]["ended"] == "completed"
     assert proxy.stop() == 0
 
 
-def test_options_from_the_configuration_file(start: Callable[..., Proxy], upstream: Upstream, tmp_path: Path) -> None:
+def test_options_from_the_configuration_file(fresh: Callable[..., Proxy], upstream: Upstream, tmp_path: Path) -> None:
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "config.yaml").write_text("capture_fold_over: 0\ncapture_compress: false\n")
-    proxy = start(upstream.url, confdir=tmp_path / "own").up()
+    proxy = fresh(upstream.url, confdir=tmp_path / "own").up()
     fetched(proxy, request_bytes("configured"))
     assert proxy.stop() == 0
     assert len(list(proxy.captures.glob("*.jsonl"))) == 1
     assert proxy.lines()[0]["fold_over"] == 0
 
 
-def test_as_a_forward_proxy(start: Callable[..., Proxy], upstream: Upstream) -> None:
-    proxy = start(None).up()
+def test_as_a_forward_proxy(fresh: Callable[..., Proxy], upstream: Upstream) -> None:
+    proxy = fresh(None).up()
     upstream.script = lambda call: call.stream(*EVENTS)
     body = fetched(proxy, request_bytes("forward", path=f"{upstream.url}/v1/messages?beta=true"))
     assert body == b"".join(EVENTS)
@@ -176,7 +183,7 @@ def test_a_script_in_front_that_changes_the_stream(
 
 
 def test_a_reload_in_the_middle_of_a_stream(
-    start: Callable[..., Proxy], upstream: Upstream, tmp_path: Path, name: str
+    fresh: Callable[..., Proxy], upstream: Upstream, tmp_path: Path, name: str
 ) -> None:
     for package in ("addon", "analyzers"):
         shutil.copytree(ADDON.parent / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
@@ -189,7 +196,7 @@ def test_a_reload_in_the_middle_of_a_stream(
         for chunk in (*EVENTS[3:], b""):
             call.put(chunk)
 
-    proxy = start(upstream.url, script=str(script), options=["capture_fold_over=0"]).up()
+    proxy = fresh(upstream.url, script=str(script), options=["capture_fold_over=0"]).up()
     upstream.script = held
     client = proxy.client()
     client.send(request_bytes(name))
@@ -209,13 +216,13 @@ def test_a_reload_in_the_middle_of_a_stream(
     client.close()
 
 
-def test_loaded_twice_it_says_so(start: Callable[..., Proxy], upstream: Upstream) -> None:
-    proxy = start(upstream.url, after=[Path(f"{ADDON}/../addon/capture.py")])
+def test_loaded_twice_it_says_so(fresh: Callable[..., Proxy], upstream: Upstream) -> None:
+    proxy = fresh(upstream.url, after=[Path(f"{ADDON}/../addon/capture.py")])
     assert proxy.process.wait(20) == 1
     assert "An addon called 'weighbridge' already exists." in proxy.log()
 
 
-def test_its_modules_are_in_nobodys_way(start: Callable[..., Proxy], upstream: Upstream, tmp_path: Path) -> None:
+def test_its_modules_are_in_nobodys_way(fresh: Callable[..., Proxy], upstream: Upstream, tmp_path: Path) -> None:
     script = tmp_path / "importing.py"
     script.write_text(
         "import importlib.util\n"
@@ -223,5 +230,5 @@ def test_its_modules_are_in_nobodys_way(start: Callable[..., Proxy], upstream: U
         "    for name in ('journal', 'settings', 'tap', 'live', 'recorder'):\n"
         "        assert importlib.util.find_spec(name) is None, name\n"
     )
-    proxy = start(upstream.url, after=[script]).up()
+    proxy = fresh(upstream.url, after=[script]).up()
     assert "AssertionError" not in proxy.log()

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from json_values import DATA, SHAPES, shape_requests
 from proxied import BODY, Proxy, patiently, request_bytes
+from typer.testing import CliRunner
 
 from addon.stub_api import StubApi, running
+from analyzers.cli import app
 
 pytestmark = pytest.mark.live
 
@@ -23,6 +25,13 @@ def read(proxy: Proxy, *arguments: str) -> Any:
     """What a command says, as JSON."""
     command = [sys.executable, "-m", "analyzers", "--captures", str(proxy.captures), *arguments, "--json"]
     return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+
+
+def read_here(proxy: Proxy, *arguments: str) -> Any:
+    """The same, without a process of its own."""
+    result = CliRunner().invoke(app, ["--captures", str(proxy.captures), *arguments, "--json"])
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
 
 
 def sent(proxy: Proxy, name: str, body: bytes, path: str = "/v1/messages", **headers: str) -> int:
@@ -70,7 +79,7 @@ def test_every_request_of_real_clients(start: Callable[..., Proxy], stub: StubAp
         sent(proxy, f"shape-{number}", request["raw"], request["target"], x_stub="fixed")
     patiently(lambda: sum(line["kind"] == "response" for line in proxy.lines()) == len(requests), "the last answer")
 
-    rows = read(proxy, "list")
+    rows = read_here(proxy, "list")
     assert len(rows) == len(requests) > 150
     for row, request in zip(rows, requests, strict=True):
         expected = request["expected"]
@@ -87,8 +96,8 @@ def test_utf16_of_the_recorded_agent_sdk_request(start: Callable[..., Proxy], st
     proxy = start(stub.url).up()
     sent(proxy, "first", first["raw"], first["target"], x_stub="fixed")
     proxy.finished("first")
-    assert read(proxy, "show", "1")["total"] == {"chars": 82_921}
-    assert read(proxy, "show", "1", "--unit", "utf16")["total"] == {"chars": 82_922}
+    assert read_here(proxy, "show", "1")["total"] == {"chars": 82_921}
+    assert read_here(proxy, "show", "1", "--unit", "utf16")["total"] == {"chars": 82_922}
 
 
 MALFORMED = {
@@ -118,10 +127,10 @@ def test_a_malformed_body_is_recorded_with_its_reason_and_reaches_the_api_as_it_
         assert stub.exchanges[-1].request.body == body, name
     assert proxy.stop() == 0
     told = {}
-    rows = read(proxy, "list")
+    rows = read_here(proxy, "list")
     assert [row["ended"] for row in rows] == ["completed"] * len(MALFORMED)
     for row in rows:
-        shown = read(proxy, "show", str(row["n"]))
+        shown = read_here(proxy, "show", str(row["n"]))
         told[row["n"]] = (row["reason"] is not None, sorted({note["code"] for note in shown["notes"]}), row["closes"])
         assert row["wire_bytes"] == len(list(MALFORMED.values())[row["n"] - 1])
     assert list(told.values()) == [
@@ -148,9 +157,9 @@ def test_the_list_of_a_running_proxy_tells_what_is_in_flight(start: Callable[...
     client = proxy.client()
     client.send(request_bytes("held", BODY, x_stub="hold"))
     proxy.exchange("held")
-    assert [row["ended"] for row in read(proxy, "list")] == ["in_flight"]
+    assert [row["ended"] for row in read_here(proxy, "list")] == ["in_flight"]
     proxy.process.kill()
     proxy.process.wait()
-    assert [row["ended"] for row in read(proxy, "list")] == ["unanswered"]
+    assert [row["ended"] for row in read_here(proxy, "list")] == ["unanswered"]
     stub.release()
     client.close()

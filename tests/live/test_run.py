@@ -13,21 +13,16 @@ import sys
 import termios
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from proxied import capture_lines
+from run_place import BODY, KEY, PATIENCE, Place
 from tls_site import TlsSite
 
 from addon.stub_api import StubApi, running
 
 pytestmark = pytest.mark.live
 
-ROOT = Path(__file__).parents[2]
-PATIENCE = 90
-KEY = "sk-ant-api03-" + "made-up-" * 10
-OTHERS = re.compile(r"(?i).*(proxy|ssl_cert|ca_bundle|ca_certs|anthropic|claude|weighbridge|node_).*")
-BODY = '{"model":"claude-haiku-4-5","max_tokens":9,"messages":[{"role":"user","content":"hello"}]}'
 SDK = """
 import sys
 import anthropic
@@ -49,49 +44,6 @@ def site(tmp_path: Path) -> Iterator[TlsSite]:
     site = TlsSite(tmp_path / "site", "api.anthropic.com", "other.example")
     yield site
     site.close()
-
-
-class Place:
-    """Where it is run: a folder, with a place for temporary files that is to be empty afterwards."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder / "work"
-        self.temporary = folder / "tmp"
-        self.home = folder / "home"
-        for made in (self.folder, self.temporary, self.home):
-            made.mkdir()
-
-    def environment(self, **more: str) -> dict[str, str]:
-        own = {name: value for name, value in os.environ.items() if not OTHERS.fullmatch(name)}
-        folders = {"TMPDIR": str(self.temporary), "HOME": str(self.home), "PYTHONPATH": str(ROOT)}
-        return {**own, **folders, "ANTHROPIC_API_KEY": KEY, **more}
-
-    def started(self, *arguments: str, before: tuple[str, ...] = (), **more: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [*before, sys.executable, "-P", "-m", "addon.cli", "run", *arguments],
-            cwd=self.folder,
-            env=self.environment(**more),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def run(self, *arguments: str, **more: Any) -> tuple[int, str, str]:
-        process = self.started(*arguments, **more)
-        try:
-            out, error = process.communicate(timeout=PATIENCE)
-        finally:
-            process.kill()
-        return process.returncode, out, error
-
-    def lines(self, kind: str) -> list[dict[str, Any]]:
-        return [line for line in capture_lines(self.folder / "captures") if line["kind"] == kind]
-
-    def is_clean(self) -> bool:
-        """Whether nothing was left but the captures."""
-        left = [*self.temporary.iterdir(), *self.home.iterdir()]
-        return not left and [path.name for path in self.folder.iterdir()] in ([], ["captures"])
 
 
 @pytest.fixture
@@ -266,9 +218,28 @@ def test_a_command_that_is_not_there_is_said_before_anything_is_started(place: P
 
 
 def test_a_proxy_that_does_not_start_is_125_with_the_reason(place: Place) -> None:
-    code, _, error = place.run("--set", "capture_fold_over=many", "--", "true")
+    code, _, error = place.run("--set", "flow_detail=many", "--", "true")
     assert code == 125
-    assert "capture_fold_over=many" in error and error.endswith("what it printed above says why\n")
+    assert "not an integer: many" in error and error.endswith("what it printed above says why\n")
+    assert place.is_clean()
+
+
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [
+        ("capture_fold_ovr=-1", "did you mean capture_fold_over?"),
+        ("keep_hst_header=1", "did you mean keep_host_header?"),
+        ("nope", "There is no option nope"),
+        ("capture_fold_over=many", "capture_fold_over=many: must be"),
+        ("tcp_timeout=long", "tcp_timeout"),
+    ],
+)
+def test_a_mistake_in_an_option_is_one_sentence_and_the_command_is_not_run(
+    place: Place, option: str, reason: str
+) -> None:
+    code, out, error = place.run("--set", option, "--", "echo", "ran")
+    assert (code, out, error.count("\n")) == (2, "", 1), error
+    assert reason in error
     assert place.is_clean()
 
 

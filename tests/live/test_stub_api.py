@@ -206,6 +206,8 @@ def test_a_prompt_can_be_too_long(client: anthropic.Anthropic) -> None:
         b"[" * 100_000,
         b'{"model": "m"}',
         b'{"model":"m","max_tokens":9,"messages":[]}',
+        b'{"model":"m","max_tokens":1e5000,"messages":[{"role":"user","content":"x"}]}',
+        b'{"model":"m","max_tokens":NaN,"messages":[{"role":"user","content":"x"}]}',
         b'{"model":"m","max_tokens":"many","messages":[{"role":"user","content":"x"}]}',
         b'{"model":"m","max_tokens":9,"tools":3,"messages":[{"role":"user","content":"x"}]}',
     ],

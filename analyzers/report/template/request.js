@@ -11,7 +11,7 @@ function drawRequest() {
   const holder = icicleOf(request, detail);
   const kinds = new Set(request.fields.flatMap((field) => blocksOf(told, field).flatMap((block) => block.rows.flatMap((row) => row.parts.map((part) => part.kind)))));
   const tokens = state.unit === "tokens" ? note(told.tokens_unknown || "Tokens are estimates of the texts in blocks, ≥ where some cannot be told: these have no width. What the API adds around them (frames, its prompt for tools) is in no block.") : null;
-  show("request", heading, note(countersOf(request)), el("p", { class: request.closes === false ? "bad" : null, id: "total" }, `${count(request.chars)} characters in ${request.fields.length} fields`), tokens, holder,
+  show("request", heading, note(countersOf(request)), el("p", { class: request.closes === false ? "bad" : null, id: "total" }, `${count(request.chars)} characters in ${times(request.fields.length, "field")}`), tokens, holder,
     legend([...told.kinds.filter(({ kind }) => kinds.has(kind) || kind === "structure").map(({ kind, words }) => [`k-${kind}`, words])]), detail,
     el("div", { class: "side" }, fieldTable(request), ledgerTable(request)), figures("request", "Every block of this request", () => blockTable(request)));
 }

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from capture_files import end, request, response, start, written
 from hostile_capture import LONG, NAMES, hostile
+from recorded_session import NEWER, unpacked
 from typer.testing import CliRunner
 
 from analyzers.cli import app
@@ -121,6 +122,13 @@ def test_side_calls_and_failed_attempts_can_be_chosen_too(tmp_path: Path) -> Non
     written(tmp_path, "a.jsonl", *lines)
     threads = told("report", "-c", str(tmp_path))["threads"]
     assert sorted(n for one in threads for n in one["requests"]) == [1, 2, 3]
+
+
+def test_calls_that_several_logs_hold_have_the_number_of_their_request(tmp_path: Path) -> None:
+    report = told("report", "-c", str(unpacked(NEWER, tmp_path).logs))
+    turns = {n for one in report["threads"] if one["thread"] is not None for n in one["requests"]}
+    assert turns <= {row["n"] for row in report["cost"]["rows"]}
+    assert len(turns) > 30
 
 
 def strings_of(value: Any) -> list[str]:
