@@ -11,6 +11,7 @@ import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -22,6 +23,7 @@ from typing import Final
 from addon import client_settings, doctor_variables, launch
 from addon.finding import Finding
 from addon.run_environment import Environment, is_claude_code
+from addon.writable import why_not_writable
 
 OLDEST_MITMPROXY: Final = (12, 3)
 OLDEST_PYTHON: Final = (3, 12)
@@ -29,7 +31,9 @@ ROOM: Final = 200_000_000
 """Bytes of free disk below which it is said."""
 
 _SOON: Final = timedelta(days=30)
-_PATIENCE: Final = 20.0
+_PATIENCE: Final = 5.0
+"""Seconds that a program has to tell its version."""
+
 _HEAD: Final = 1 << 16
 _CLAUDE_CODE: Final = re.compile(rb'"user-agent":"claude-cli/|"x-claude-code-session-id"')
 _STARTED: Final = re.compile(rb'"modes":\[(.*?)\]')
@@ -40,7 +44,7 @@ _NOWHERE: Final = "http://127.0.0.1:9"
 def doctor(environment: Environment, captures: Path, home: Path, folder: Path, confdir: Path) -> list[Finding]:
     """All checks. ``captures``: where recordings are to go, and may be already; ``folder``: where the client is
     started; ``confdir``: of mitmproxy."""
-    settings = client_settings.variables(client_settings.files(environment, home, folder))
+    read = client_settings.files(environment, home, folder)
     return [
         *_versions(),
         _recorder(),
@@ -49,7 +53,7 @@ def doctor(environment: Environment, captures: Path, home: Path, folder: Path, c
         *_authority(confdir),
         *_clients(environment),
         *doctor_variables.variables(environment),
-        *doctor_variables.settings(settings),
+        *doctor_variables.settings(client_settings.variables(read), client_settings.unread(read)),
         *_taken(captures),
     ]
 
@@ -83,10 +87,14 @@ def _recorder() -> Finding:
 
 def _port() -> Finding:
     port = launch.free_port(None)
-    if port:
+    if port == launch.FIRST_PORT:
         return Finding("port", "ok", f"port {port} of {launch.HOST} is free")
+    if port:
+        text = f"port {launch.FIRST_PORT} of {launch.HOST} is in use, so `weighbridge capture` takes {port}"
+        return Finding("port", "note", text, "paste the line that it prints, or choose another port with --port")
     first, last = launch.FIRST_PORT, launch.FIRST_PORT + launch.PORTS_TRIED - 1
-    return Finding("port", "ok", f"ports {first} to {last} of {launch.HOST} are in use: another one will be taken")
+    text = f"ports {first} to {last} of {launch.HOST} are in use: `weighbridge capture` takes another one"
+    return Finding("port", "note", text, "paste the line that it prints, or choose a port with --port")
 
 
 def _captures(captures: Path) -> Iterator[Finding]:
@@ -97,10 +105,11 @@ def _captures(captures: Path) -> Iterator[Finding]:
         else:
             yield Finding("captures", "wrong", f"{captures} is a file", "give a folder with --captures")
         return
-    there = next(place for place in (captures, *captures.absolute().parents) if place.exists())
-    if not os.access(there, os.W_OK | os.X_OK):
-        yield Finding("captures", "wrong", f"{there} cannot be written", "give another folder with --captures")
+    if reason := why_not_writable(captures):
+        text = f"{captures} cannot be written ({reason})"
+        yield Finding("captures", "wrong", text, "give another folder with --captures")
         return
+    there = next(place for place in (captures, *captures.absolute().parents) if place.exists())
     yield Finding("captures", "ok", f"{captures} {'can be written' if captures.exists() else 'can be made'}")
     if captures.is_dir() and os.name == "posix" and captures.stat().st_mode & 0o077:
         yield Finding("captures", "note", f"others on this machine may look into {captures}", f"chmod 700 {captures}")
@@ -143,8 +152,8 @@ def _clients(environment: Environment) -> Iterator[Finding]:
     yield _claude(environment)
     if node := _which("node", environment):
         found = _said([node, "--version"], environment)
-        if found is None:
-            yield Finding("client", "note", f"{node} does not run", "the TypeScript SDK needs it")
+        if isinstance(found, _Silent):
+            yield Finding("client", "note", f"{node} --version {found}", "the TypeScript SDK needs it")
         elif _numbers(found) >= (24,):
             text = f"Node.js {found}: asks a proxy when NODE_USE_ENV_PROXY is 1, which `run --forward` sets"
             yield Finding("client", "ok", text)
@@ -155,8 +164,12 @@ def _clients(environment: Environment) -> Iterator[Finding]:
         asked = "import importlib.metadata as m; print(m.version('anthropic'))"
         found = _said([python, "-c", asked], environment)
         told = "asks a proxy and trusts SSL_CERT_FILE, so both ways record it"
-        here = f"anthropic {found} of {python}: {told}" if found else f"{python} has no anthropic package"
-        yield Finding("client", "ok", here)
+        if found is _NO_ANSWER:
+            yield Finding("client", "note", f"{python} {found}", "see what it does when it starts")
+        elif isinstance(found, _Silent):
+            yield Finding("client", "ok", f"{python} has no anthropic package")
+        else:
+            yield Finding("client", "ok", f"anthropic {found} of {python}: {told}")
 
 
 def _claude(environment: Environment) -> Finding:
@@ -164,8 +177,8 @@ def _claude(environment: Environment) -> Finding:
     if claude is None:
         return Finding("client", "ok", "there is no claude in PATH")
     found = _said([claude, "--version"], environment)
-    if found is None:
-        return Finding("client", "wrong", f"{claude} --version fails", "install Claude Code anew")
+    if isinstance(found, _Silent):
+        return Finding("client", "wrong", f"{claude} --version {found}", "install Claude Code anew")
     if "Claude Code" not in found:
         return Finding("client", "note", f"{claude} does not say that it is Claude Code", "give --forward or --reverse")
     told = "asks HTTPS_PROXY and trusts NODE_EXTRA_CA_CERTS"
@@ -225,8 +238,17 @@ def _which(name: str, environment: Environment) -> str | None:
     return shutil.which(name, path=environment.get("PATH", os.defpath))
 
 
-def _said(command: list[str], environment: Environment) -> str | None:
-    """What a program prints; None when it fails. It is told of a proxy where nobody is: then it can ask nobody."""
+class _Silent(str):
+    """Why a program told nothing."""
+
+
+_FAILS: Final = _Silent("fails")
+_NO_ANSWER: Final = _Silent(f"gives no answer within {_PATIENCE:.0f} seconds")
+
+
+def _said(command: list[str], environment: Environment) -> str:
+    """The first line that a program prints; a _Silent when it fails, or takes too long and is ended with all that it
+    has started. It is told of a proxy where nobody is: then it can ask nobody."""
     shut = dict.fromkeys(("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"), _NOWHERE)
     quiet = {
         "DISABLE_AUTOUPDATER": "1",
@@ -235,19 +257,37 @@ def _said(command: list[str], environment: Environment) -> str | None:
         "no_proxy": "",
     }
     try:
-        done = subprocess.run(
+        process = subprocess.Popen(
             command,
             env={**environment, **shut, **quiet},
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             text=True,
             errors="replace",
-            timeout=_PATIENCE,
-            check=False,
+            start_new_session=True,
         )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip().partition("\n")[0][:200] if done.returncode == 0 else None
+    except OSError:
+        return _FAILS
+    try:
+        out, _ = process.communicate(timeout=_PATIENCE)
+    except subprocess.TimeoutExpired:
+        return _NO_ANSWER
+    finally:
+        _end(process)
+    return out.strip().partition("\n")[0][:200] if process.returncode == 0 else _FAILS
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Ends a program that is still there, and its group, which it leads."""
+    if process.poll() is None:
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+        process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
 
 
 def _installed(name: str) -> str | None:

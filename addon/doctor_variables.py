@@ -6,6 +6,7 @@ Values are secrets until the contrary is known: of an address the host is shown,
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Final
 
 from addon import run_environment as environments
@@ -67,9 +68,13 @@ def variables(environment: Environment) -> list[Finding]:
     return found or [Finding("variable", "ok", "no variable changes what is sent or recorded")]
 
 
-def settings(found: Mapping[str, Setting]) -> list[Finding]:
-    """The same for what Claude Code's settings put into its environment."""
+def settings(found: Mapping[str, Setting], unread: Mapping[Path, str]) -> list[Finding]:
+    """The same for what Claude Code's settings put into its environment. ``unread``: files that could not be read, with
+    the reason."""
     told: list[Finding] = []
+    for file, reason in unread.items():
+        advice = "correct it: Claude Code may not read it either"
+        told.append(Finding("settings", "note", f"{file} {reason}: what it sets is not known", advice))
     for name, setting in found.items():
         told += _all({name: setting.value}, "settings", f"{setting.file}: ")
         if name.upper() in ("HTTPS_PROXY", "NO_PROXY", trust.EXTRA, "SSL_CERT_FILE"):

@@ -302,5 +302,5 @@ def held_by(texts: Iterable[tuple[str, str | None]]) -> Counter[str]:
 
 
 def told_kinds(kinds: Mapping[str, int]) -> Counter[str]:
-    """Those kinds that are told of: secrets and personal data with a shape of their own, but for what is sent always."""
+    """Those kinds that are told of: secrets and personal data of a shape of their own, but for what is sent always."""
     return Counter({kind: count for kind, count in kinds.items() if KINDS[kind].structured and kind not in SENT_ALWAYS})

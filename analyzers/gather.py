@@ -184,9 +184,7 @@ def usage_report(sources: Sources, problems: list[Problem], zone: tzinfo = UTC) 
         awaited = wire.awaited()
     with uncollected():
         kept, aside = set_aside(calls, logs.runs)
-        return report(
-            kept, aside, synthetic=logs.synthetic, zone=zone, without_answer=without_answer, awaited=awaited
-        )
+        return report(kept, aside, synthetic=logs.synthetic, zone=zone, without_answer=without_answer, awaited=awaited)
 
 
 def _by_turn(wire: Traced) -> Iterator[Call]:

@@ -51,6 +51,8 @@ def test_an_environment_that_changes_nothing_is_one_line() -> None:
         ("ANTHROPIC_BASE_URL", f"https://u:{SECRET}@gw.corp/x?k={SECRET}", "note", "leads to gw.corp"),
         ("ANTHROPIC_BASE_URL", "https://api.anthropic.com", "ok", "the API's own"),
         ("ANTHROPIC_BASE_URL", "gw.corp", "wrong", "no address"),
+        ("ANTHROPIC_BASE_URL", "http://</script>", "wrong", "no address"),
+        ("ANTHROPIC_VERTEX_BASE_URL", "http://</script>", "note", "leads to what is no address"),
         ("HTTPS_PROXY", f"http://u:{SECRET}@proxy:3128", "note", "http://proxy:3128"),
         ("HTTPS_PROXY", f"socks5://u:{SECRET}@proxy:1", "wrong", "socks5"),
         ("NO_PROXY", "x,.anthropic.com", "note", "NO_PROXY has .anthropic.com"),
@@ -78,11 +80,16 @@ def test_switches_that_are_off_change_nothing(name: str, value: str) -> None:
 
 def test_settings_of_the_client_win_over_what_it_is_told() -> None:
     found = doctor_variables.settings(
-        {name: Setting(name, value, Path("/h/settings.json")) for name, value in (("HTTPS_PROXY", "http://p:1"),)}
+        {name: Setting(name, value, Path("/h/settings.json")) for name, value in (("HTTPS_PROXY", "http://p:1"),)}, {}
     )
     assert only(found, "wins over").state == "wrong"
     assert all(one.text.startswith("/h/settings.json: ") for one in found)
-    assert states(doctor_variables.settings({})) == ["ok"]
+    assert states(doctor_variables.settings({}, {})) == ["ok"]
+
+
+def test_settings_that_cannot_be_read_are_not_said_to_change_nothing() -> None:
+    (one,) = doctor_variables.settings({}, {Path("/h/settings.json"): "is no JSON"})
+    assert (one.state, one.text) == ("note", "/h/settings.json is no JSON: what it sets is not known")
 
 
 def test_an_authority_that_is_well(authority: Path) -> None:
@@ -135,9 +142,11 @@ def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
     assert states(list(doctor._captures(tmp_path / "x"))) == ["wrong"]
 
 
-def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "access", lambda *_: False)
-    assert states(list(doctor._captures(tmp_path))) == ["wrong"]
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no file system here in which no folder can be made")
+@pytest.mark.parametrize("folder", ["/proc/x", "/proc/x/y", "/proc"])
+def test_a_folder_that_cannot_be_written(folder: str) -> None:
+    (one,) = doctor._captures(Path(folder))
+    assert one.state == "wrong" and one.text.startswith(f"{folder} cannot be written (")
 
 
 def test_a_folder_that_others_can_look_into(tmp_path: Path) -> None:
@@ -149,7 +158,19 @@ def test_ports_in_use_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         monkeypatch.setattr(launch, "FIRST_PORT", server.getsockname()[1])
         monkeypatch.setattr(launch, "PORTS_TRIED", 1)
-        assert "in use" in doctor._port().text
+        one = doctor._port()
+        assert (one.state, "in use" in one.text) == ("note", True)
+
+
+def test_the_usual_port_in_use_is_told_with_the_one_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "_is_free", lambda port: port != launch.FIRST_PORT)
+    one = doctor._port()
+    assert (one.state, one.text) == (
+        "note",
+        "port 8080 of 127.0.0.1 is in use, so `weighbridge capture` takes 8081",
+    )
+    monkeypatch.setattr(launch, "_is_free", lambda port: True)
+    assert (doctor._port().state, doctor._port().text) == ("ok", "port 8080 of 127.0.0.1 is free")
 
 
 def capture(folder: Path, name: str, mode: str, agent: str) -> None:
@@ -203,6 +224,26 @@ def test_claude_is_told_by_its_version(tmp_path: Path, script: str, state: str, 
     program(tmp_path, "claude", script)
     found = doctor._claude({"PATH": f"{tmp_path}:/usr/bin:/bin"})
     assert (found.state, said in found.text) == (state, True)
+
+
+def test_a_program_that_gives_no_answer_is_ended_with_all_it_has_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "_PATIENCE", 0.3)
+    program(tmp_path, "claude", f"echo $$ > {tmp_path}/own\nsleep 60 &\necho $! > {tmp_path}/started\nwait")
+    found = doctor._claude({"PATH": f"{tmp_path}:/usr/bin:/bin"})
+    assert found.state == "wrong" and "gives no answer within" in found.text
+    for name in ("own", "started"):
+        with pytest.raises(ProcessLookupError):
+            _alive(int((tmp_path / name).read_text()))
+
+
+def _alive(number: int) -> None:
+    """Raises ProcessLookupError for a process that is gone, or dead and only not waited for yet."""
+    os.kill(number, 0)
+    told = subprocess.run(["ps", "-o", "stat=", "-p", str(number)], capture_output=True, text=True, check=False).stdout
+    if not told.strip() or told.startswith("Z"):
+        raise ProcessLookupError
 
 
 def test_a_program_that_is_asked_for_its_version_can_reach_nobody(tmp_path: Path) -> None:
