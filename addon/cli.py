@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from addon import launch
+from addon.writable import why_not_writable
 from analyzers.cli import app, paths, run_app
 from analyzers.cli_options import AsJson
 from analyzers.failure import Failure
@@ -42,6 +43,8 @@ def capture_command(
 ) -> None:
     """Records a client: starts mitmdump with the recorder, and says what to export in the client's shell."""
     folder = _folder(context, captures, options)
+    if reason := why_not_writable(folder):
+        raise Failure(f"{folder} cannot be written ({reason}): give another folder to --captures", 2)
     try:
         setup = launch.Setup(
             folder, upstream, forward=forward, port=launch.free_port(port), options=tuple(options or ()), by="capture"

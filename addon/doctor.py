@@ -6,6 +6,7 @@ there is run, and no request leaves the machine.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import os
 import platform
@@ -271,21 +272,22 @@ def _said(command: list[str], environment: Environment) -> str:
         return _FAILS
     try:
         out, _ = process.communicate(timeout=_PATIENCE)
-    except subprocess.TimeoutExpired:
-        return _NO_ANSWER
-    finally:
+    except BaseException as error:
         _end(process)
+        if isinstance(error, subprocess.TimeoutExpired):
+            return _NO_ANSWER
+        raise
     return out.strip().partition("\n")[0][:200] if process.returncode == 0 else _FAILS
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Ends a program that is still there, and its group, which it leads."""
-    if process.poll() is None:
+    """Ends a program and all of its group, which it leads, be it still there itself or not."""
+    with contextlib.suppress(ProcessLookupError):
         if os.name == "posix":
             os.killpg(process.pid, signal.SIGKILL)
         else:
             process.kill()
-        process.wait()
+    process.wait()
     if process.stdout is not None:
         process.stdout.close()
 

@@ -46,8 +46,9 @@ def mistake(specs: Sequence[str]) -> str | None:
         Options().set(*specs, defer=True)
     except (ValueError, OptionsError) as error:
         return str(error)
-    # Scripts of the user's own may have options that are named like ours.
-    return None if "scripts" in texts else misspelt(texts.keys() - ours)
+    if "scripts" in texts:  # mitmproxy takes those of -s instead, and says nothing
+        return "--set scripts has no place beside the recorder's own: run mitmdump with -s for each script, ours first."
+    return misspelt(texts.keys() - ours)
 
 
 def unknown(names: Iterable[str], known: Iterable[str]) -> str | None:

@@ -232,13 +232,15 @@ def _show(flow: http.HTTPFlow, shown: _Shown) -> None:
     found = {kind: shown.kinds[kind] for kind in KINDS if kind in shown.kinds}
     secret = [kind for kind in found if kind in SECRETS]
     personal = [f"{kind} {count:,}" for kind, count in found.items() if kind not in SECRETS]
+    number, _, line = shown.line.partition(" ")
     parts = (
-        shown.line,
         shown.broken,
         f"secrets: {', '.join(secret)}" if secret else "",
         f"personal: {', '.join(personal)}" if personal else "",
+        line,
     )
-    comment = " | ".join(part for part in parts if part)
+    # What was found goes first: lists show as much of a comment as they have room for.
+    comment = f"{number} {' | '.join(part for part in parts if part)}".strip()
     mark = SECRET if secret else BROKEN if shown.broken else PERSONAL if MARKED & found.keys() else ""
     if flow.comment == shown.comment:
         flow.comment = shown.comment = comment

@@ -226,11 +226,12 @@ def test_claude_is_told_by_its_version(tmp_path: Path, script: str, state: str, 
     assert (found.state, said in found.text) == (state, True)
 
 
+@pytest.mark.parametrize("last", ["wait", "exit 0"])
 def test_a_program_that_gives_no_answer_is_ended_with_all_it_has_started(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: str
 ) -> None:
     monkeypatch.setattr(doctor, "_PATIENCE", 0.3)
-    program(tmp_path, "claude", f"echo $$ > {tmp_path}/own\nsleep 60 &\necho $! > {tmp_path}/started\nwait")
+    program(tmp_path, "claude", f"echo $$ > {tmp_path}/own\nsleep 60 &\necho $! > {tmp_path}/started\n{last}")
     found = doctor._claude({"PATH": f"{tmp_path}:/usr/bin:/bin"})
     assert found.state == "wrong" and "gives no answer within" in found.text
     for name in ("own", "started"):

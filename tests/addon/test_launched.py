@@ -40,7 +40,10 @@ def test_an_option_of_ours_is_given_once() -> None:
 def test_what_is_right_or_belongs_to_others_is_no_mistake() -> None:
     assert mistake(["capture_fold_over=0", "capture_notes=false", "stream_large_bodies=1m", "their_own=1"]) is None
     assert mistake(["capture_mine=1"]) is not None
-    assert mistake(["scripts=mine.py", "capture_mine=1"]) is None, "a script of the user's own may have it"
+
+
+def test_scripts_that_mitmproxy_would_pass_over_are_not_passed_over_in_silence() -> None:
+    assert "-s for each script" in str(mistake(["scripts=mine.py"]))
 
 
 def test_no_option_of_mitmproxys_is_taken_for_a_misspelt_one_of_ours() -> None:

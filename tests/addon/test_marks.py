@@ -172,7 +172,7 @@ def test_a_broken_chain_is_marked(lists: Lists) -> None:
     broken = lists.exchange(talk("weigh it", "heavy", "and this", "light", "so?"), read=0, written=1090)
     assert whole.marked == ""
     assert broken.marked == BROKEN
-    assert broken.comment.endswith("completed | cache chain broken: 0 read of 1,050")
+    assert broken.comment.startswith("#3 cache chain broken: 0 read of 1,050 | claude-haiku-4-5-20251001  messages")
 
 
 def test_a_side_call_of_the_same_session_is_not_marked(lists: Lists) -> None:
@@ -186,7 +186,7 @@ def test_a_side_call_of_the_same_session_is_not_marked(lists: Lists) -> None:
 
 def test_a_secret_in_a_short_text_is_marked_where_it_came_first(lists: Lists) -> None:
     first = lists.exchange(talk(f"my key is {KEY}"), said="keep it")
-    assert first.marked == SECRET and first.comment.endswith(" | secrets: api_key")
+    assert first.marked == SECRET and first.comment.startswith("#1 secrets: api_key | claude-")
     again = lists.exchange(talk(f"my key is {KEY}", "keep it", "yes"))
     assert again.marked == "" and "secrets" not in again.comment
 
@@ -201,13 +201,13 @@ def test_neither_the_comment_nor_a_log_line_says_the_secret(lists: Lists, caplog
 def test_personal_data_has_a_marker_of_its_own_and_its_kinds_in_the_comment(lists: Lists, number: int) -> None:
     flow = lists.exchange(talk(f"{number}: write to joe.bloggs@weighing.example or ann@weighing.example, /home/joe/x"))
     assert flow.marked == PERSONAL
-    assert flow.comment.endswith(" | personal: email 2, home_path 1")
+    assert flow.comment.startswith("#1 personal: email 2, home_path 1 | claude-")
     assert "joe" not in flow.comment
 
 
 def test_paths_of_a_home_folder_are_told_of_and_not_marked(lists: Lists) -> None:
     flow = lists.exchange(talk("look into /home/joe/notes"))
-    assert flow.marked == "" and flow.comment.endswith(" | personal: home_path 1")
+    assert flow.marked == "" and flow.comment.startswith("#1 personal: home_path 1 | claude-")
 
 
 def test_ids_that_a_client_sends_with_every_request_are_not_told_of(lists: Lists) -> None:
@@ -228,7 +228,7 @@ def test_a_broken_chain_goes_before_personal_data_and_a_secret_before_both(lists
     lists.exchange(talk("weigh it"), written=1000, said="heavy")
     flow = lists.exchange(talk("weigh it", "heavy", "for ann@weighing.example"), read=0, said="light")
     assert flow.marked == BROKEN
-    assert flow.comment.endswith("cache chain broken: 0 read of 1,000 | personal: email 1")
+    assert flow.comment.startswith("#2 cache chain broken: 0 read of 1,000 | personal: email 1 | claude-")
     assert lists.exchange(talk(f"ann@weighing.example has {KEY}")).marked == SECRET
 
 
@@ -236,7 +236,7 @@ def test_a_secret_goes_before_a_broken_chain_and_the_comment_tells_of_both(lists
     lists.exchange(talk("weigh it"), written=1000, said="heavy")
     flow = lists.exchange(talk("weigh it", "heavy", f"with {KEY}"), read=0)
     assert flow.marked == SECRET
-    assert flow.comment.endswith("cache chain broken: 0 read of 1,000 | secrets: api_key")
+    assert flow.comment.startswith("#2 cache chain broken: 0 read of 1,000 | secrets: api_key | claude-")
 
 
 def test_secrets_are_not_looked_for_where_notes_are_off(lists: Lists) -> None:
@@ -272,7 +272,7 @@ def test_a_secret_in_a_folded_text_is_marked_once_it_was_described(tmp_path: Pat
     flow, plain, counts = asyncio.run(scene())
     recording._left_behind.clear()
     assert flow.marked == SECRET and plain.marked == ""
-    assert flow.comment.startswith("#2 ") and flow.comment.endswith("completed | secrets: api_key")
+    assert flow.comment.startswith("#2 secrets: api_key | claude-") and flow.comment.endswith("completed")
     assert counts == [0, 0]
 
 
@@ -289,7 +289,7 @@ def test_personal_data_in_a_folded_text_is_marked_once_it_was_described(tmp_path
 
     flow = asyncio.run(scene())
     recording._left_behind.clear()
-    assert flow.marked == PERSONAL and flow.comment.endswith("personal: email 1")
+    assert flow.marked == PERSONAL and flow.comment == "personal: email 1"
 
 
 def test_several_exchanges_are_told_together_and_secrets_are_found_on_another_thread(tmp_path: Path) -> None:

@@ -206,7 +206,9 @@ def test_an_option_that_nobody_knows_is_told_before_anything_is_to_be_exported(t
     [
         (("--captures", "a", "--captures", "b"), "one folder"),
         (("--captures", "file"), "file is a file"),
+        (("--captures", "/proc/x"), "/proc/x cannot be written"),
         (("--upstream", "nowhere"), "not an address"),
+        (("--upstream", "http://ann:s3cret@gw.corp"), "--upstream 'http://gw.corp' is not an address like"),
         (("--set", "capture_dir=x"), "--captures"),
     ],
 )

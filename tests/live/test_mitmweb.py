@@ -119,7 +119,8 @@ def mitmweb(tmp_path_factory: pytest.TempPathFactory, confdir: Path) -> Iterator
 
 @pytest.fixture(scope="module")
 def flows(mitmweb: Mitmweb) -> list[dict[str, Any]]:
-    """A conversation of three requests, of which the last has another system prompt, and one request with a key."""
+    """A conversation of three requests, of which the last has another system prompt; one with a key, one with an
+    address."""
     messages: list[Any] = [{"role": "user", "content": "weigh it"}]
     for n, text in enumerate(("and this", "and that")):
         said = mitmweb.ask(messages, stream=False)
@@ -127,24 +128,29 @@ def flows(mitmweb: Mitmweb) -> list[dict[str, Any]]:
         if n == 1:
             mitmweb.ask(messages, [SYSTEM[0] | {"text": "You weigh ships. " * 2000}])
     mitmweb.ask([{"role": "user", "content": f"my key is {KEY}"}])
+    mitmweb.ask([{"role": "user", "content": "write to ann@weighing.example"}])
 
     def all_told() -> list[dict[str, Any]] | None:
         found = mitmweb.flows()
-        return found if len(found) == 4 and all(flow["comment"] for flow in found) and found[3]["marked"] else None
+        told = len(found) == 5 and all(flow["comment"] for flow in found)
+        return found if told and found[3]["marked"] and found[4]["marked"] else None
 
     return patiently(all_told, "comments and markers")  # type: ignore[no-any-return]
 
 
 def test_each_exchange_has_its_line_as_a_comment(flows: list[dict[str, Any]]) -> None:
     for number, flow in enumerate(flows, 1):
-        assert re.match(rf"#{number} claude-opus-5-5\S*  system \d+% .* chars  input [\d,]+ = ", flow["comment"])
+        assert re.match(
+            rf"#{number} (.* \| )?claude-opus-5-5\S*  system \d+% .* chars  input [\d,]+ = ", flow["comment"]
+        )
         assert "  completed" in flow["comment"]
 
 
-def test_a_broken_chain_and_a_secret_are_marked_and_nothing_else(flows: list[dict[str, Any]]) -> None:
-    assert [flow["marked"] for flow in flows] == ["", "", "⚠", "🔑"]
-    assert re.search(r"completed \| cache chain broken: 0 read of \d,\d{3}$", flows[2]["comment"])
-    assert flows[3]["comment"].endswith("completed | secrets: api_key")
+def test_a_broken_chain_a_secret_and_personal_data_are_marked_and_nothing_else(flows: list[dict[str, Any]]) -> None:
+    assert [flow["marked"] for flow in flows] == ["", "", "⚠", "🔑", "👤"]
+    assert re.match(r"#3 cache chain broken: 0 read of \d,\d{3} \| claude-", flows[2]["comment"])
+    assert flows[3]["comment"].startswith("#4 secrets: api_key | claude-")
+    assert flows[4]["comment"].startswith("#5 personal: email 1 | claude-")
     assert KEY not in json.dumps(flows)
 
 
@@ -183,7 +189,7 @@ def test_a_redacted_capture_comes_from_the_command_bar(mitmweb: Mitmweb, flows: 
     place = mitmweb.folder / "shared.jsonl"
     assert mitmweb.get("/commands/weighbridge.redact", ["@all", str(place)]) == {"value": None}
     text = patiently(lambda: place.exists() and place.read_text(), "a redacted capture")
-    assert text.count('"kind":"response"') == 4
+    assert text.count('"kind":"response"') == 5
     assert KEY not in text and "lorries" not in text and "made-up" not in text
     patiently(lambda: "records redacted and checked" in mitmweb.log(), "a word about it")
     again = mitmweb.get("/commands/weighbridge.redact", ["@all", str(place)])
@@ -206,7 +212,7 @@ def test_a_browser_shows_list_and_ledger(mitmweb: Mitmweb, flows: list[dict[str,
         timeout=6 * PATIENCE,
         check=True,
     ).stdout
-    assert "⚠" in shown and "🔑" in shown
+    assert all(mark in shown for mark in "⚠🔑👤")
     assert "Weighbridge" in shown and "bytes on the wire" in shown
 
 
@@ -220,5 +226,5 @@ def test_touching_the_script_leaves_one_view_that_knows_what_was_before(
     assert mitmweb.get("/state")["contentViews"].count("weighbridge") == 1
     assert mitmweb.text(flows[0], "request")[1].startswith("#1 ")
     mitmweb.ask([{"role": "user", "content": "once more"}])
-    last = patiently(lambda: len(found := mitmweb.flows()) == 5 and found[4]["comment"] and found[4], "a comment")
-    assert last["comment"].startswith("#5 ")
+    last = patiently(lambda: len(found := mitmweb.flows()) == 6 and found[5]["comment"] and found[5], "a comment")
+    assert last["comment"].startswith("#6 ")

@@ -120,7 +120,10 @@ def test_charts_are_drawn_anew_when_the_window_changes(opened: Callable[..., Ope
     assert page.said == []
 
 
-def test_choices_stand_in_one_row_and_short_names_in_one_line(opened: Callable[..., Opened], tmp_path: Path) -> None:
+@pytest.mark.parametrize("width", [1100, 1280])
+def test_choices_stand_in_one_row_and_short_names_in_one_line(
+    opened: Callable[..., Opened], tmp_path: Path, width: int
+) -> None:
     session = "63080983-e730-4ebe-9794-0389f3e5cc10"
     headers = (("x-claude-code-session-id", session),)
     lines = [capture_files.start()]
@@ -130,7 +133,7 @@ def test_choices_stand_in_one_row_and_short_names_in_one_line(opened: Callable[.
             capture_files.request(f"{n}", body, headers=headers),
             capture_files.response(f"{n}", message_id=f"m{n}"),
         ]
-    page = opened(written(tmp_path / "c", "a.jsonl", *lines).parent, viewport={"width": 1280, "height": 800})
+    page = opened(written(tmp_path / "c", "a.jsonl", *lines).parent, viewport={"width": width, "height": 800})
     assert page.rows("session-rows")[0][0] == session
     tops = page.page.eval_on_selector_all(
         "nav select, nav button, nav output", "all => all.map(one => Math.round(one.getBoundingClientRect().top / 12))"

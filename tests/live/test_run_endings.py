@@ -14,6 +14,8 @@ import pytest
 from proxied import patiently
 from run_place import BODY, CURL, PATIENCE, Place
 
+from addon import launch
+from addon.launch import NotStarted, Setup
 from addon.run_folder import PREFIX
 from addon.stub_api import StubApi, running
 
@@ -136,6 +138,16 @@ def test_adding_up_can_be_stopped_and_the_capture_is_named_before(
     _, rest = process.communicate(timeout=PATIENCE)
     assert (process.returncode, rest) == (7, "")
     assert time.monotonic() - began < 10
+
+
+def test_a_proxy_that_ends_itself_for_an_error_of_its_start_is_never_ready(tmp_path: Path) -> None:
+    script = tmp_path / "failing.py"
+    script.write_text("import logging\ndef running(): logging.error('not like this')\n")
+    setup = Setup(tmp_path / "captures", scripts=(script,), log=tmp_path / "log")
+    with pytest.raises(NotStarted, match="what it printed above") as caught:
+        launch.start(setup)
+    assert caught.value.code == 1
+    assert "not like this" in (tmp_path / "log").read_text()
 
 
 def test_a_folder_that_cannot_be_written_is_refused_before_the_command_starts(place: Place) -> None:

@@ -46,7 +46,7 @@ function table(caption, columns, rows, options = {}) {
     ...columns.map(([, number, cell]) => { const told = cell(row); return el("td", { class: number ? "n" : null }, told instanceof Node ? told : String(told)); })));
   const made = el("table", { id: options.id }, el("caption", {}, caption), el("thead", {}, head), el("tbody", {}, ...body));
   if (options.extract) made.extract = () => options.extract(rows).map((index) => body[index]);
-  return el("div", { class: options.tall ? "scroll tall" : "scroll", tabindex: options.tall ? "0" : null, role: options.tall ? "region" : null, "aria-label": options.tall ? caption : null }, made);
+  return el("div", { class: `scroll${options.tall ? " tall" : ""}${rows.length <= 12 ? " short" : ""}`, tabindex: options.tall ? "0" : null, role: options.tall ? "region" : null, "aria-label": options.tall ? caption : null }, made);
 }
 
 /* What stands beside a chart: its figures, filled when it is opened, or printed. */
