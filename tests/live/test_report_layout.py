@@ -148,6 +148,21 @@ def test_choices_stand_in_one_row_and_short_names_in_one_line(
         assert len(set(tops)) == 1
 
 
+def test_choices_do_not_cover_one_another_in_any_window(opened: Callable[..., Opened], many: Path) -> None:
+    page = opened(many)
+    for width in (320, 480, 500, 680, 700, 900, 1000, 1100, 1280):
+        page.page.set_viewport_size({"width": width, "height": 800})
+        assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
+        covered = page.page.evaluate(
+            """() => { const all = [...document.querySelectorAll("nav select, nav button, nav input, nav output")]
+                .map(one => one.getBoundingClientRect()); let found = 0;
+            for (const a of all) for (const b of all) if (a !== b && a.left < b.right - 1 && b.left < a.right - 1
+                && a.top < b.bottom - 1 && b.top < a.bottom - 1) found += 1;
+            return found + (document.querySelector(".slide").scrollWidth > document.querySelector(".slide").clientWidth); }"""
+        )
+        assert covered == 0, width
+
+
 def printed(page: Opened) -> None:
     page.page.emulate_media(media="print", color_scheme="dark")
     page.page.evaluate("dispatchEvent(new Event('beforeprint'))")
