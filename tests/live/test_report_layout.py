@@ -158,7 +158,8 @@ def test_choices_do_not_cover_one_another_in_any_window(opened: Callable[..., Op
             const boxes = all.map(one => one.getBoundingClientRect()), apart = (a, b) => all[a].contains(all[b])
                 || all[b].contains(all[a]) || boxes[a].right <= boxes[b].left + 1 || boxes[b].right <= boxes[a].left + 1
                 || boxes[a].bottom <= boxes[b].top + 1 || boxes[b].bottom <= boxes[a].top + 1;
-            return all.flatMap((one, a) => all.map((other, b) => a === b || apart(a, b))).filter(one => !one).length; }"""
+            return all.flatMap((one, a) => all.map((other, b) => a === b || apart(a, b)))
+                .filter(one => !one).length; }"""
         )
         assert covered == 0, width
 
