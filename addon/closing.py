@@ -13,6 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from analyzers.attribution import known_weights
 from analyzers.cache_price import surcharge
 from analyzers.cache_report import CacheReport, cache_report
 from analyzers.commands_cost import own_prices_of
@@ -25,11 +26,11 @@ from analyzers.prices import PriceBook
 from analyzers.progress import watched
 from analyzers.readers.sources import Sources
 from analyzers.sizes import totals
-from analyzers.tokens import TextWeight, Weights
+from analyzers.tokens import Weights
 from analyzers.usage import Totals
 
 if TYPE_CHECKING:
-    from analyzers.noted import Noted
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +157,7 @@ class _Sized:
 
 
 def _sizes(sources: Sources) -> _Sized:
-    sized = _Sized(Weights(known=_weights(sources.notes or {})))
+    sized = _Sized(known_weights(sources.notes))
     with watched(sources.read_so_far):
         for exchange in sources.exchanges([]):
             sized.add(exchange)
@@ -172,10 +173,6 @@ def _reason(exchange: Exchange) -> str | None:
         return response.failure or (f"status {response.status}" if exchange.ended == "error" else None)
     status = "" if response.status in (None, 200) else f"{response.status} "  # an error may come in a stream
     return f"{status}{response.error.type or 'of no type'}"
-
-
-def _weights(notes: Mapping[str, Noted]) -> dict[str, TextWeight]:
-    return {sha256: noted.weight for sha256, noted in notes.items() if noted.weight is not None}
 
 
 def _sent(sources: Sources) -> Sent | None:
