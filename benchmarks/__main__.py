@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="Measures weighbridge beside plain mitmproxy, and beside ccusage."
     )
-    parser.add_argument("--quick", action="store_true", help="a look within two minutes; the figures are rough")
+    parser.add_argument("--quick", action="store_true", help="a look within three minutes; the figures are rough")
     parser.add_argument("--only", nargs="+", choices=BENCHMARKS, metavar="NAME", help=f"of {', '.join(BENCHMARKS)}")
     parser.add_argument("--write", action="store_true", help="put the figures into benchmarks/README.md")
     parser.add_argument("--check", action="store_true", help="exit with 1 when a target is not met")

@@ -47,7 +47,7 @@ class Told:
 
 def long_session(scale: Scale) -> Result:
     """Raises NotMeasured."""
-    turns = (scale.disk_turns[-1] // 2, scale.disk_turns[-1])
+    turns = scale.page_turns
     found = {number: told(number, scale.page_rounds) for number in turns}
     last = found[turns[-1]]
     rows = tuple(

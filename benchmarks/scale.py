@@ -21,6 +21,8 @@ class Scale:
     session_rounds: int
     disk_turns: tuple[int, ...]
     """Turns after which the bytes are looked at. The last is compared with its half."""
+    page_turns: tuple[int, ...]
+    """Turns of the sessions whose page is made; targets are of the last."""
     page_rounds: int
     memory: tuple[int, ...]
     """Requests after which memory is looked at, in hundreds. The last is compared with the first."""
@@ -38,6 +40,7 @@ FULL = Scale(
     bodies=12,
     session_rounds=3,
     disk_turns=(50, 100, 200, 400),
+    page_turns=(200, 400),
     page_rounds=3,
     memory=(200, 600, 1_200, 2_000),
     log_bytes=1_000_000_000,
@@ -51,6 +54,7 @@ QUICK = Scale(
     bodies=4,
     session_rounds=1,
     disk_turns=(50, 100, 200),
+    page_turns=(400,),
     page_rounds=1,
     memory=(100, 200),
     log_bytes=100_000_000,
