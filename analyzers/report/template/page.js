@@ -73,7 +73,7 @@ function threadOptions() {
   told.threads.forEach((thread, index) => {
     const session = told.sessions[thread.session], name = session ? session.session || "?" : "no session";
     if (!groups.has(thread.session)) groups.set(thread.session, el("optgroup", { label: name }));
-    groups.get(thread.session).append(el("option", { value: String(index) }, `${name.length > 20 ? `${name.slice(0, 18)}…` : name}: ${thread.label} (${thread.requests.length})`));
+    groups.get(thread.session).append(el("option", { value: String(index) }, `${name.length > 16 ? `${name.slice(0, 13)}…` : name}: ${thread.label} (${thread.requests.length})`));
   });
   at("thread").replaceChildren(...groups.values());
 }
