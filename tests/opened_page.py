@@ -51,8 +51,10 @@ class Opened:
         return self.page.text_content(selector) or ""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Not for longer than a module: as long as it is driven, a loop runs in this thread, and no test could run its
+    own."""
     driven = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make browser")
     place = os.environ.get("WEIGHBRIDGE_CHROMIUM") or next(filter(None, map(shutil.which, NAMED)), None)
     if place is None:
