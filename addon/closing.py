@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from analyzers.attribution import known_weights
 from analyzers.cache_price import surcharge
@@ -28,9 +27,6 @@ from analyzers.readers.sources import Sources
 from analyzers.sizes import totals
 from analyzers.tokens import Weights
 from analyzers.usage import Totals
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True)

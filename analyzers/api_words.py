@@ -224,7 +224,6 @@ _BETA_WORDS = frozenset(
 """Words of the beta features that the SDK lists, and that clients were seen to send."""
 _BETA = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+){0,8}-20([0-9]{6}|[0-9]{2}-[0-9]{2}-[0-9]{2})")
 _VERSION = re.compile(r"v?[0-9]{1,3}(\.[0-9]{1,4}){0,2}([+-]?(alpha|beta|rc|dev|post|a|b)[.]?[0-9]{0,4})?")
-_NUMBERS = re.compile(r"[0-9]{1,15}(\.[0-9]{1,6})?")
 _TIME = re.compile(
     r"(19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?"
     r"|[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} 20[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT"
@@ -253,11 +252,6 @@ def is_dated_version(value: str) -> bool:
 def is_time(value: str) -> bool:
     """Whether a value is a time as APIs write it. A day alone is none: somebody may have been born on it."""
     return _TIME.fullmatch(value) is not None
-
-
-def is_number(value: str) -> bool:
-    """Whether a value is a plain number."""
-    return _NUMBERS.fullmatch(value) is not None
 
 
 def is_version(value: str) -> bool:

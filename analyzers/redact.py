@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from copy import copy
-from enum import Enum
 from hashlib import sha256
 from typing import Any
 
@@ -23,15 +22,15 @@ import orjson
 
 from analyzers import api_words as own
 from analyzers.capture_words import is_counter
+from analyzers.member_names import Names, below, is_own_name
 from analyzers.path_patterns import NOWHERE, Place
 from analyzers.scrambled_media import scrambled_media
 from analyzers.scrambled_text import Found, Scrambler
-from analyzers.wire.fold import IDENTIFYING, KEY_MIN, MARK, USER_DATA, fold, folded_key
+from analyzers.wire.fold import IDENTIFYING, KEY_MIN, MARK, fold, folded_key
 from analyzers.wire.jsontext import Json, Number
 
 _USER_ID_WORDS = ("device_id", "account_uuid", "session_id", "user_", "_account_", "_session_")
 _RESULT = "_tool_result"
-_COUNTERS = frozenset(("usage", "usage_start", "usage_delta", "modelUsage"))
 _DRAFT = re.compile(r"https?://json-schema\.org/(draft/[0-9-]{1,9}/)?schema#?")
 _MOST_FORMS = 10_000  # kinds of objects remembered
 _SAID = frozenset(("user_id", "id", "content", "text", "version", "title", "name"))
@@ -41,20 +40,6 @@ _LONGEST_COUNT = 9
 """Digits of a number that is taken for a count, a limit or a size."""
 
 _FOLD_LABELS = ("credential", "encrypted", "signature", "dropped")
-
-
-class Names(Enum):
-    """Whose names the members of an object have: the API's; the user's; JSON Schema's; the user's with schemas below
-    them; the API's in a place that this program does not know, where numbers may tell something too; names of counters;
-    names of models with counters below them."""
-
-    API = 1
-    USER = 2
-    SCHEMA = 3
-    PROPERTIES = 4
-    UNKNOWN = 5
-    COUNTERS = 6
-    MODELS = 7
 
 
 class Redactor:
@@ -131,7 +116,7 @@ class Redactor:
                 renamed = self.renamed(node, names)
                 made.update(dict.fromkeys(renamed.values()))  # in the order of the original
                 stack.extend(
-                    (key, member, node, made, renamed[key], self.below(key, names), place.below(key))
+                    (key, member, node, made, renamed[key], below(key, names), place.below(key))
                     for key, member in node.items()
                 )
             elif type(node) is list:
@@ -174,7 +159,7 @@ class Redactor:
 
     def key(self, key: str, names: Names = Names.API) -> str:
         """The name of a member, as a capture has it where markers are honoured."""
-        if self._is_own_name(key, names):
+        if is_own_name(key, names):
             return self.keep(key)
         if not self._markers or key[:1] != "_":
             return self._refolded(self.text(key))
@@ -195,31 +180,6 @@ class Redactor:
             parts = new.split(":")
             return ":".join([*parts[:2], self.hash(parts[2]), *parts[3:]])
         return new
-
-    def _is_own_name(self, key: str, names: Names) -> bool:
-        if names is Names.USER or names is Names.PROPERTIES:
-            return False
-        if names is Names.MODELS:
-            return False
-        return key in (own.SCHEMA_KEYS if names is Names.SCHEMA else own.KEYS)
-
-    def below(self, key: str, names: Names) -> Names:
-        """Whose names stand below a member."""
-        if names is Names.USER:
-            return Names.USER
-        if names is Names.PROPERTIES:
-            return Names.SCHEMA
-        if names is Names.SCHEMA:
-            if key in own.NAMES_BELOW:
-                return Names.PROPERTIES
-            return Names.USER if key in ("default", "examples", "const", "enum") else Names.SCHEMA
-        if key in USER_DATA:
-            return Names.SCHEMA if key in ("input_schema", "schema") else Names.USER
-        if names is Names.MODELS or names is Names.COUNTERS:
-            return Names.COUNTERS
-        if key in _COUNTERS:
-            return Names.MODELS if key == "modelUsage" else Names.COUNTERS
-        return names if key in own.KEYS else Names.UNKNOWN
 
     # Scalars
 

@@ -11,7 +11,8 @@ from urllib.parse import unquote
 from analyzers import api_words as own
 from analyzers.api_words import word_set
 from analyzers.capture_words import HEADERS, OPTIONS, is_header
-from analyzers.redact import Names, Redactor
+from analyzers.member_names import Names
+from analyzers.redact import Redactor
 from analyzers.wire.headers import KEPT_PARAMETERS
 from analyzers.wire.jsontext import Json
 

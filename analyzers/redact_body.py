@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from json import decoder
 from typing import Any
 
+from analyzers.member_names import Names, below
 from analyzers.path_patterns import NOWHERE, Place
-from analyzers.redact import Names, Redactor
+from analyzers.redact import Redactor
 from analyzers.scrambled_text import respelled
 from analyzers.wire.jsontext import Json, parse
 
@@ -92,7 +93,7 @@ class _Body:
         expected = dict if head == "{" else list
         value = member if type(member) is expected else expected()
         name = above.name if type(above.value) is list else above.key
-        names = above.names if type(above.value) is list else self._redactor.below(above.key or "", above.names)
+        names = above.names if type(above.value) is list else below(above.key or "", above.names)
         self._open.append(_Open(value, names, name, self._here()))
         if type(value) is dict:
             self._open[-1].renamed = self._redactor.renamed(value, names)
@@ -142,7 +143,7 @@ class _Body:
 
     def _names(self) -> Names:
         top = self._open[-1]
-        return self._redactor.below(top.key or "", top.names) if type(top.value) is dict else top.names
+        return below(top.key or "", top.names) if type(top.value) is dict else top.names
 
     def _here(self) -> Place:
         top = self._open[-1]

@@ -12,8 +12,9 @@ from typing import Any
 
 from analyzers import api_words as own
 from analyzers import capture_words
+from analyzers.member_names import Names
 from analyzers.path_patterns import NOWHERE, Place
-from analyzers.redact import Names, Redactor
+from analyzers.redact import Redactor
 from analyzers.redact_addresses import SCHEMES, Addresses
 from analyzers.wire.jsontext import Json
 

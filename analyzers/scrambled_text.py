@@ -45,6 +45,7 @@ _TOO_LONG = re.compile(r"prompt is too long: [0-9]{1,8} tokens > [0-9]{1,8} maxi
 _LONG_NUMBER = 8
 _MADE_UP = "msg_claude_tap_capture"
 _REMINDER_HEAD = 400
+_SIGNS = re.compile("|".join(re.escape(sign) for sign, _ in labels._REMINDERS))
 _LONGEST_PHRASE = 60
 _scanstring: Callable[[str, int, bool], tuple[str, int]] = decoder.scanstring  # type: ignore[attr-defined]
 
@@ -233,8 +234,7 @@ def kept_spans(text: str) -> list[Span]:
     spans = [(begin, end)] if end > begin else []
     if text.startswith(labels._REMINDER, begin):
         head = text[begin : begin + _REMINDER_HEAD]
-        signs = [re.finditer(re.escape(sign), head) for sign, _ in labels._REMINDERS]
-        spans += sorted((begin + match.start(), begin + match.end()) for found in signs for match in found)
+        spans += [(begin + match.start(), begin + match.end()) for match in _SIGNS.finditer(head)]
     elif "prompt is too long" in text:
         spans += [match.span() for match in _TOO_LONG.finditer(text, end)]
     return spans

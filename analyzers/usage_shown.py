@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 from analyzers import tables
 from analyzers.calls import Call
@@ -21,12 +21,13 @@ _NAMES = (
     ("ephemeral_1h_input_tokens", "written_1h"),
     ("cache_read_input_tokens", "read"),
 )
-_BOUNDS = (
-    *((name, (part,)) for name, part in _NAMES),
-    ("total_input_tokens", ("fresh", "written", "read")),
-    ("output_tokens", ("output",)),
-    ("thinking_tokens", ("thinking",)),
-)
+BOUNDS: Final[Mapping[str, tuple[str, ...]]] = {
+    **{name: (part,) for name, part in _NAMES},
+    "total_input_tokens": ("fresh", "written", "read"),
+    "output_tokens": ("output",),
+    "thinking_tokens": ("thinking",),
+}
+"""The counters by the API's names, each with what its sum is made of."""
 _LOOSE = ("output_tokens",)
 _COLUMNS = ("requests", "input", "write 5m", "write 1h", "cache read", "total input", "output", "of it thinking")
 _REASONS = {
@@ -68,7 +69,7 @@ def totals_json(totals: Totals, sums: Sum) -> dict[str, Any]:
         "web_search_requests": totals.web_searches,
         "complete": totals.is_complete(sums),
         "at_least": [
-            name for name, parts in _BOUNDS if sums.at_least(*parts) or (name in _LOOSE and _is_loose(totals))
+            name for name, parts in BOUNDS.items() if sums.at_least(*parts) or (name in _LOOSE and _is_loose(totals))
         ],
     }
 

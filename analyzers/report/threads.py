@@ -12,16 +12,16 @@ from analyzers.lineage import Lineage, Session, Thread
 from analyzers.sessions import SessionRow, ThreadRow
 from analyzers.sessions_shown import message_counts
 from analyzers.spent import Sum
-from analyzers.usage_shown import sums_json
+from analyzers.usage_shown import BOUNDS, sums_json
 from analyzers.wire.moment import timestamp
 
-_BOUNDS: Final = {
-    "input_tokens": ("fresh",),
-    "cache_creation_input_tokens": ("written",),
-    "cache_read_input_tokens": ("read",),
-    "total_input_tokens": ("fresh", "written", "read"),
-    "output_tokens": ("output",),
-}
+_SUMS: Final = (
+    "input_tokens",
+    "cache_creation_input_tokens",
+    "cache_read_input_tokens",
+    "total_input_tokens",
+    "output_tokens",
+)
 
 
 def threads_json(lineage: Lineage, rows: Sequence[SessionRow], exchanges: int) -> list[dict[str, Any]]:
@@ -44,7 +44,7 @@ def threads_json(lineage: Lineage, rows: Sequence[SessionRow], exchanges: int) -
 
 def at_least(sums: Sum) -> list[str]:
     """The counters whose sums are lower bounds, by the API's names."""
-    return [name for name, parts in _BOUNDS.items() if sums.at_least(*parts)]
+    return [name for name in _SUMS if sums.at_least(*BOUNDS[name])]
 
 
 def _thread_json(row: ThreadRow) -> dict[str, Any]:

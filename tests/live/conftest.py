@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 from proxied import Proxy, Upstream
+from run_place import Place
+
+from addon.stub_api import StubApi, running
 
 _numbers = itertools.count(1)
 
@@ -61,3 +64,14 @@ def start(tmp_path: Path, confdir: Path) -> Iterator[Callable[..., Proxy]]:
     for proxy in started:
         proxy.process.kill()
         proxy.process.wait()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def stub() -> Iterator[StubApi]:
+    with running(StubApi(keep=50)) as stub:
+        yield stub

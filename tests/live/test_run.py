@@ -19,7 +19,7 @@ from proxied import capture_lines
 from run_place import BODY, KEY, PATIENCE, Place
 from tls_site import TlsSite
 
-from addon.stub_api import StubApi, running
+from addon.stub_api import StubApi
 
 pytestmark = pytest.mark.live
 
@@ -33,22 +33,11 @@ sys.exit(int(sys.argv[1]))
 """
 
 
-@pytest.fixture(scope="module")
-def stub() -> Iterator[StubApi]:
-    with running(StubApi(keep=50)) as stub:
-        yield stub
-
-
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[TlsSite]:
     site = TlsSite(tmp_path / "site", "api.anthropic.com", "other.example")
     yield site
     site.close()
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
 
 
 def to(stub: StubApi) -> tuple[str, str]:

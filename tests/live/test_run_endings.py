@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from run_place import BODY, CURL, PATIENCE, Place
 from addon import launch
 from addon.launch import NotStarted, Setup
 from addon.run_folder import PREFIX
-from addon.stub_api import StubApi, running
+from addon.stub_api import StubApi
 
 pytestmark = pytest.mark.live
 
@@ -33,17 +32,6 @@ sys.argv[0] = "weighbridge"
 main()
 """
 ASK = ("--", "sh", "-c", f"{CURL} >&2 && echo ready && exec sleep 60", BODY)
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
-
-
-@pytest.fixture(scope="module")
-def stub() -> Iterator[StubApi]:
-    with running(StubApi(keep=50)) as stub:
-        yield stub
 
 
 def until_ready(process: subprocess.Popen[str]) -> None:

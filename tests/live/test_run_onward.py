@@ -9,13 +9,12 @@ import re
 import socket
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from proxied import Wire, capture_lines
 from run_place import BODY, CURL, Place
 
-from addon.stub_api import StubApi, running
+from addon.stub_api import StubApi
 
 pytestmark = pytest.mark.live
 
@@ -53,17 +52,6 @@ class PlainProxy:
 
     def close(self) -> None:
         self._listener.close()
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
-
-
-@pytest.fixture(scope="module")
-def stub() -> Iterator[StubApi]:
-    with running(StubApi(keep=50)) as stub:
-        yield stub
 
 
 @pytest.fixture
