@@ -230,7 +230,7 @@ def test_claude_is_told_by_its_version(tmp_path: Path, script: str, state: str, 
 def test_a_program_that_gives_no_answer_is_ended_with_all_it_has_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: str
 ) -> None:
-    monkeypatch.setattr(doctor, "_PATIENCE", 0.3)
+    monkeypatch.setattr(doctor, "_PATIENCE", 1.0)
     program(tmp_path, "claude", f"echo $$ > {tmp_path}/own\nsleep 60 &\necho $! > {tmp_path}/started\n{last}")
     found = doctor._claude({"PATH": f"{tmp_path}:/usr/bin:/bin"})
     assert found.state == "wrong" and "gives no answer within" in found.text

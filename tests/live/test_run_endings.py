@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from processes import running
 from proxied import patiently
 from run_place import BODY, CURL, PATIENCE, Place
 
@@ -41,18 +42,16 @@ def until_ready(process: subprocess.Popen[str]) -> None:
 
 def mitmdump_of(process: subprocess.Popen[str]) -> int:
     """The process of the proxy that a run has started."""
-    told = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
-    (found,) = [line for line in told.split("\n") if f" {process.pid} " in line and "launched.py" in line]
-    return int(found.split()[0])
+    children = [one for one in running() if one.parent == process.pid]
+    (found,) = [one.number for one in children if any("launched.py" in argument for argument in one.arguments)]
+    return found
 
 
 def end_command(place: Place) -> None:
     """Ends the command that a killed run has left, which nobody else would."""
-    told = subprocess.run(["ps", "-eo", "pid=,args="], capture_output=True, text=True, check=True).stdout
-    for line in told.split("\n"):
-        number, _, arguments = line.strip().partition(" ")
-        if arguments.strip() == "sleep 60" and os.readlink(f"/proc/{number}/cwd") == str(place.folder):
-            os.kill(int(number), signal.SIGKILL)
+    for one in running():
+        if one.arguments == ["sleep", "60"] and os.readlink(f"/proc/{one.number}/cwd") == str(place.folder):
+            os.kill(one.number, signal.SIGKILL)
 
 
 def started(place: Place, stub: StubApi) -> subprocess.Popen[str]:
