@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from analyzers.prompts import Trace, Tree
+from analyzers.prompt_tree import Tree
+from analyzers.prompts import Trace
 from analyzers.threads import SideCall, Thread, Turn, turns_of, woven
 
 __all__ = ("BREAK", "Lineage", "Session", "Thread", "Turn", "lineage")

@@ -1,11 +1,7 @@
-"""Prompts as paths in one tree: which request begins like which other, in memory that grows with what is new.
+"""Requests as prompts: what each says, where its messages end in the tree of all prompts, what answer it goes on from.
 
-A conversation resends everything, so a list of digests for each request would grow with the square of it. Here each
-message is one step down from the messages before it, and a request is the node where its messages end: two requests
-that begin alike share that part of the path, and the deepest node they share is where they part. One dictionary entry
-for each message that was new. Message threads of the API (a request that names the answer it continues and carries only
-what is new) become whole prompts again where the beginning was recorded: at once when it was read before, else with
-``settled``.
+Message threads of the API (a request that names the answer it continues and carries only what is new) become whole
+prompts again where the beginning was recorded: at once when it was read before, else with ``settled``.
 """
 
 from __future__ import annotations
@@ -17,6 +13,7 @@ from typing import Any, NamedTuple
 from analyzers.digests import Digest, Digester, as_blocks, gist
 from analyzers.exchange import Exchange
 from analyzers.identity import agent_of, header_session, made_up, metadata_session, session_of
+from analyzers.prompt_tree import ROOT, Tree
 from analyzers.sizes import CHARS, Unit, field_name, size
 from analyzers.summary import model_requested, request_id_of
 from analyzers.wire.fold import Elided
@@ -25,45 +22,11 @@ from analyzers.wire.labels import describe_text
 from analyzers.wire.record import Ended
 from analyzers.wire.routes import Route
 
-ROOT = 0
 SUMMARY = "compaction summary"
 SUMMARY_ASKED = "compaction request"
 SUGGESTION = "prompt suggestion"
 _SUGGESTION_BEGINS = "[SUGGESTION MODE"
 _LOOKED_AT = 3  # messages at the beginning of a prompt in which a summary can stand
-
-
-class Tree:
-    """Nodes are numbers; 0 is the empty prompt. ``said``: gist of the assistant message that leads to a node;
-    ``answered``: whether there is one on the way to it."""
-
-    def __init__(self) -> None:
-        self.parent: list[int] = [ROOT]
-        self.depth: list[int] = [0]
-        self.message: list[Digest] = [b""]
-        self.said: list[Digest | None] = [None]
-        self.answered: list[bool] = [False]
-        self._below: dict[tuple[int, Digest], int] = {}
-
-    def step(self, node: int, message: Digest, said: Digest | None) -> int:
-        """The node one message below."""
-        found = self._below.get((node, message))
-        if found is None:
-            found = self._below[node, message] = len(self.parent)
-            self.parent.append(node)
-            self.depth.append(self.depth[node] + 1)
-            self.message.append(message)
-            self.said.append(said)
-            self.answered.append(said is not None or self.answered[node])
-        return found
-
-    def path(self, node: int) -> list[int]:
-        """The nodes from this one up to the empty prompt, which is left out."""
-        up: list[int] = []
-        while node != ROOT:
-            up.append(node)
-            node = self.parent[node]
-        return up
 
 
 @dataclass(frozen=True, slots=True)

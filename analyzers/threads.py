@@ -20,7 +20,8 @@ from typing import Literal
 
 from analyzers.calls import RETRY_WITHIN, SAME_MOMENT
 from analyzers.digests import Digest
-from analyzers.prompts import SUGGESTION, SUMMARY_ASKED, Trace, Tree
+from analyzers.prompt_tree import Tree
+from analyzers.prompts import SUGGESTION, SUMMARY_ASKED, Trace
 
 type Step = Literal["start", "continues", "fork", "rewind", "rewritten", "compacted", "cleared", "repeated"]
 """How a call follows: ``rewritten``: an earlier message was changed in place; ``cleared``: nothing of the conversation

@@ -1,4 +1,4 @@
-"""Prompts as paths in one tree, and message threads made whole."""
+"""Requests as prompts, and message threads made whole."""
 
 from copy import deepcopy
 from itertools import pairwise
@@ -12,7 +12,7 @@ from json_values import SHAPES, shape_requests, values
 
 from analyzers.digests import Digester
 from analyzers.exchange import Exchange, Request
-from analyzers.prompts import ROOT, Trace, Tracer, Tree, rebuilt
+from analyzers.prompts import Trace, Tracer, rebuilt
 from analyzers.sizes import UNITS, size
 from analyzers.wire.fold import fold, unfold
 from analyzers.wire.jsontext import parse
@@ -41,21 +41,6 @@ def resent(exchange: Exchange, messages: list[Message], unit: str = "chars") -> 
     assert exchange.request is not None
     whole = {"system": SYSTEM, "tools": TOOLS} | exchange.request.body | {"messages": messages}
     return {name: size(value, UNITS[unit]) for name, value in whole.items() if name != "thread"}
-
-
-# The tree
-
-
-def test_prompts_that_begin_alike_share_their_beginning() -> None:
-    tree = Tree()
-    one = tree.step(ROOT, b"a", None)
-    two = tree.step(one, b"b", b"said")
-    assert (tree.step(ROOT, b"a", None), tree.step(one, b"b", b"said")) == (one, two)
-    other = tree.step(one, b"c", None)
-    assert (tree.path(two), tree.path(other), tree.path(ROOT)) == ([two, one], [other, one], [])
-    assert [tree.depth[node] for node in (ROOT, one, two, other)] == [0, 1, 2, 2]
-    assert [tree.answered[node] for node in (ROOT, one, two, other)] == [False, False, True, False]
-    assert tree.answered[tree.step(two, b"d", None)]
 
 
 @given(
