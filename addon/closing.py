@@ -1,7 +1,7 @@
 """What a run sent and cost in all: the figures of its closing summary, out of its own capture files.
 
-Each figure is that of the command which tells it in full (`usage`, `cache`, `cost`, `privacy`), so the two agree. The
-files are read once for each of them; nothing of a body is kept but its sizes.
+Each figure is that of the command which tells it in full (`show`, `usage`, `cache`, `cost`, `privacy`), so the two
+agree. The files are read once, and what comes again in a conversation is kept and looked at once (`Kept`).
 """
 
 from __future__ import annotations
@@ -17,15 +17,13 @@ from analyzers.cache_price import surcharge
 from analyzers.cache_report import CacheReport, cache_report
 from analyzers.commands_cost import own_prices_of
 from analyzers.cost import Cost, cost_report
-from analyzers.estimate import estimate
 from analyzers.exchange import Exchange, Problem
 from analyzers.gather import usage_report
 from analyzers.price_list import PriceList
 from analyzers.prices import PriceBook
-from analyzers.progress import watched
-from analyzers.readers.sources import Sources
-from analyzers.sizes import totals
-from analyzers.tokens import Weights
+from analyzers.readers.kept import Kept
+from analyzers.report.token_rows import TokenRows
+from analyzers.report.weighed import Weighed
 from analyzers.usage import Totals
 
 
@@ -90,7 +88,7 @@ def closing(files: Sequence[Path], seconds: float) -> Closing:
     if not files:
         return Closing((), seconds)
     problems: list[Problem] = []
-    sources = Sources([str(file) for file in files])
+    sources = Kept([str(file) for file in files])
     sources.notes = {}
     used = usage_report(sources, problems)
     book = PriceBook(PriceList(), own_prices_of(None))
@@ -120,7 +118,7 @@ def closing(files: Sequence[Path], seconds: float) -> Closing:
 class _Sized:
     """What is gathered of the requests: how many ended how, why, and by which route, and the sizes of their fields."""
 
-    weights: Weights
+    weighed: Weighed
     ended: Counter[str] = field(default_factory=Counter)
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
     routes: Counter[str] = field(default_factory=Counter)
@@ -129,21 +127,21 @@ class _Sized:
     tokens: Counter[str] = field(default_factory=Counter)
     at_least: set[str] = field(default_factory=set)
 
-    def add(self, exchange: Exchange) -> None:
+    def add(self, exchange: Exchange, n: int) -> None:
         if exchange.request is None:
             return
         self.ended[exchange.ended] += 1
         self.routes[exchange.request.route] += 1
         if reason := _reason(exchange):
             self.reasons[exchange.ended, reason] += 1
-        sized = totals(exchange.request)
-        if sized is None:
+        fields = self.weighed.add(exchange, n)["fields"]
+        if fields is None:
             self.without_body += 1
             return
-        self.chars.update(sized.fields)
-        for part in estimate(exchange.request.body, exchange.model, self.weights).fields:
-            self.tokens[part.name] += part.tokens
-            self.at_least |= {part.name} if part.at_least else set()
+        for part in fields:
+            self.chars[part["name"]] += part["chars"]
+            self.tokens[part["name"]] += part["tokens"] or 0
+            self.at_least |= {part["name"]} if part["at_least"] else set()
 
     def fields(self) -> list[FieldSum]:
         return [
@@ -152,11 +150,10 @@ class _Sized:
         ]
 
 
-def _sizes(sources: Sources) -> _Sized:
-    sized = _Sized(known_weights(sources.notes))
-    with watched(sources.read_so_far):
-        for exchange in sources.exchanges([]):
-            sized.add(exchange)
+def _sizes(sources: Kept) -> _Sized:
+    sized = _Sized(Weighed(TokenRows(known_weights(sources.notes))))
+    for n, exchange in enumerate(sources.exchanges([]), 1):
+        sized.add(exchange, n)
     return sized
 
 
@@ -171,7 +168,7 @@ def _reason(exchange: Exchange) -> str | None:
     return f"{status}{response.error.type or 'of no type'}"
 
 
-def _sent(sources: Sources) -> Sent | None:
+def _sent(sources: Kept) -> Sent | None:
     """What personal data left in the requests; None where this version cannot look for it."""
     try:
         from analyzers.privacy import Search
@@ -179,12 +176,11 @@ def _sent(sources: Sources) -> Sent | None:
         return None
     notes = sources.notes or {}
     search = Search({sha256: noted.kinds for sha256, noted in notes.items() if noted.kinds is not None})
-    with watched(sources.read_so_far):
-        for exchange in sources.exchanges([]):
-            search.learn(replace(exchange, response=None))
-    with watched(sources.read_so_far, "looking"):
-        for n, exchange in enumerate(sources.exchanges([]), 1):
-            search.look(replace(exchange, response=None), n)
+    sent = [replace(exchange, response=None) for exchange in sources.exchanges([])]
+    for exchange in sent:
+        search.learn(exchange)
+    for n, exchange in enumerate(sent, 1):
+        search.look(exchange, n)
     found = search.result()
     folded: Counter[str] = Counter()
     for kind, counts in _by_request(found.findings).items():

@@ -15,10 +15,10 @@ from analyzers.exchange import Problem
 from analyzers.failure import Failure, safe
 from analyzers.price_list import PriceList
 from analyzers.prices import PriceBook
+from analyzers.readers.kept import Kept
 from analyzers.readers.sources import NoSuchSource, Sources
 from analyzers.reading import Given, nothing, print_json, report
 from analyzers.report.document import document
-from analyzers.report.kept import Kept
 from analyzers.report.page import page
 from analyzers.report.serve import LOOPBACK, Fresh, State, server
 from analyzers.whole_file import whole_file

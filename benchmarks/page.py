@@ -19,9 +19,9 @@ from statistics import median
 from analyzers.cache_report import cache_report
 from analyzers.price_list import PriceList
 from analyzers.prices import PriceBook
+from analyzers.readers.kept import Kept
 from analyzers.readers.sources import Sources
 from analyzers.report.document import document
-from analyzers.report.kept import Kept
 from analyzers.report.page import page
 from analyzers.wire.weighing import Weigher
 from benchmarks.disk import FOLD_OVER, journal, lines

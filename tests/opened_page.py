@@ -22,6 +22,7 @@ from analyzers.cli import app
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+FILLED = "() => [...document.querySelectorAll('details')].every(one => one.open && (!one.fill || one.children[1]))"
 NAMED = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -44,8 +45,10 @@ class Opened:
         )  # type: ignore[no-any-return]
 
     def show_all(self) -> None:
+        """Opens what is closed. The browser tells the page of it later, which then puts the figures in."""
         for node in self.page.query_selector_all("details:not([open]) > summary"):
             node.click()
+        self.page.wait_for_function(FILLED)
 
     def text(self, selector: str) -> str:
         return self.page.text_content(selector) or ""

@@ -25,7 +25,7 @@ from analyzers.growth_shown import growth_json
 from analyzers.lineage import Lineage
 from analyzers.price_list import DOCUMENTED
 from analyzers.prices import PriceBook
-from analyzers.report.kept import Kept
+from analyzers.readers.kept import Kept
 from analyzers.report.kinds import KIND_WORDS
 from analyzers.report.threads import at_least, threads_json
 from analyzers.report.tools import ToolUse

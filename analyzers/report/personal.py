@@ -19,7 +19,7 @@ from analyzers.exchange import Exchange
 from analyzers.noted import Noted
 from analyzers.privacy import Finding, Personal, Search
 from analyzers.privacy_shown import not_looked_into_json
-from analyzers.report.kept import SHARED
+from analyzers.readers.kept import SHARED
 from analyzers.wire.jsontext import Json
 
 MOST_PLACES = 2_000

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from analyzers.exchange import Exchange, Request
-from analyzers.report.kept import SHARED
+from analyzers.readers.kept import SHARED
 from analyzers.report.kinds import kind_of
 from analyzers.report.token_rows import TokenRows
 from analyzers.share import share_of

@@ -301,8 +301,8 @@ def test_a_live_page_follows_and_keeps_what_is_looked_at(browser: Browser) -> No
 
     from analyzers.price_list import PriceList
     from analyzers.prices import PriceBook
+    from analyzers.readers.kept import Kept
     from analyzers.report.document import document
-    from analyzers.report.kept import Kept
 
     whole = document(Kept([str(EXAMPLE)]), [], PriceBook(PriceList()), 1_796_000_000.0)
     begun = json.loads(json.dumps(whole))

@@ -8,7 +8,7 @@ from conversations import call, talk
 from analyzers.exchange import Exchange
 from analyzers.noted import Noted
 from analyzers.privacy import privacy
-from analyzers.report.kept import Shared
+from analyzers.readers.kept import Shared
 from analyzers.report.personal import personal_json
 from analyzers.wire.fold import Elided
 

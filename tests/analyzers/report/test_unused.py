@@ -10,7 +10,7 @@ import pytest
 from capture_files import written
 
 from analyzers.exchange import Problem
-from analyzers.report.kept import Kept
+from analyzers.readers.kept import Kept
 from analyzers.report.unused import problems_told
 
 NOW = 1_796_000_000.0

@@ -11,7 +11,7 @@ from json_values import SHAPES, shape_requests, values
 
 from analyzers.estimate import estimate
 from analyzers.exchange import Exchange, Request
-from analyzers.report.kept import Shared
+from analyzers.readers.kept import Shared
 from analyzers.report.kinds import KIND_WORDS
 from analyzers.report.token_rows import TokenRows
 from analyzers.report.weighed import Weighed, runs

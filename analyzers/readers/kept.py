@@ -1,10 +1,10 @@
 """Exchanges that are read once and kept, with what they have in common kept once.
 
-A report asks the same exchanges many times over, and each request of a conversation repeats the one before. So every
-message, system block and tool that was met before becomes the very object that was met first, and so does a whole list
-of tools or of system blocks: memory grows with what is new, and whoever remembers what it made of an object need not
-look again. Two values are the same only when their JSON texts are, down to the order of keys and the way numbers are
-written; what has no such text (a lone surrogate, a folded key) stays as it is.
+A report, or the summary of a run, asks the same exchanges many times over, and each request of a conversation repeats
+the one before. So every message, system block and tool that was met before becomes the very object that was met first,
+and so does a whole list of tools or of system blocks: memory grows with what is new, and whoever remembers what it made
+of an object need not look again. Two values are the same only when their JSON texts are, down to the order of keys and
+the way numbers are written; what has no such text (a lone surrogate, a folded key) stays as it is.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from hypothesis import given
 from json_values import values
 
 from analyzers.exchange import Exchange
-from analyzers.report.kept import Kept, Shared
+from analyzers.readers.kept import Kept, Shared
 from analyzers.wire.fold import Elided
 from analyzers.wire.jsontext import Json, Number, dump
 
