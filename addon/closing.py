@@ -29,11 +29,12 @@ from analyzers.usage import Totals
 
 @dataclass(frozen=True, slots=True)
 class FieldSum:
-    """One top-level field over all requests. ``tokens``: estimated from its texts; ``at_least``: some are not known."""
+    """One top-level field over all requests. ``tokens``: estimated from its texts, None: nothing of them is known;
+    ``at_least``: some are not."""
 
     name: str
     chars: int
-    tokens: int
+    tokens: int | None
     at_least: bool
 
 
@@ -140,12 +141,13 @@ class _Sized:
             return
         for part in fields:
             self.chars[part["name"]] += part["chars"]
-            self.tokens[part["name"]] += part["tokens"] or 0
+            if part["tokens"] is not None:
+                self.tokens[part["name"]] += part["tokens"]
             self.at_least |= {part["name"]} if part["at_least"] else set()
 
     def fields(self) -> list[FieldSum]:
         return [
-            FieldSum(name, amount, self.tokens[name], name in self.at_least)
+            FieldSum(name, amount, self.tokens.get(name), name in self.at_least)
             for name, amount in self.chars.most_common()
         ]
 

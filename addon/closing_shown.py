@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from addon.closing import Closing
+from addon.closing import Closing, FieldSum
 from addon.run_environment import Way
 from analyzers import tables
 from analyzers.failure import safe
@@ -69,12 +69,18 @@ def _fields(found: Closing) -> Iterable[str]:
     drawn = tables.grid("field", "chars", "share", "tokens (estimated)")
     for field in found.fields:
         share = tables.percent(share_of(field.chars, found.chars))
-        tokens = f"{'≥' if field.at_least else '~'}{field.tokens:,}" if field.tokens or field.at_least else ""
-        drawn.add(tables.name_of(field.name) or "(body)", tables.count(field.chars), share, tokens)
+        drawn.add(tables.name_of(field.name) or "(body)", tables.count(field.chars), share, _tokens(field))
     drawn.add("total", tables.count(found.chars), "", "", total=True)
     yield from drawn.plain()
     if found.without_body:
         yield f"without the {_times(found.without_body, 'request')} whose body could not be measured"
+
+
+def _tokens(field: FieldSum) -> str:
+    """Nothing where none are estimated: most fields are no part of the prompt."""
+    if field.tokens is None:
+        return tables.count(None)
+    return f"{'≥' if field.at_least else '~'}{field.tokens:,}" if field.tokens or field.at_least else ""
 
 
 def _usage(found: Closing) -> Iterable[str]:

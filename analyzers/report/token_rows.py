@@ -7,9 +7,9 @@ prompt for tools) is in no figure here.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from analyzers.estimate import estimate
+from analyzers.estimate import RowTokens, estimate
 from analyzers.tokens import Weights
 from analyzers.wire.jsontext import Json
 
@@ -17,12 +17,25 @@ _REFERRING: Final = frozenset(("tool_reference", "tool_addition"))
 """Types of rows that count like a tool that stands elsewhere in the request."""
 
 
+class RowTold(NamedTuple):
+    """One row. ``tokens``: what is known of them, None where nothing is; ``at_least``: some are not known, for the
+    ``reason``."""
+
+    tokens: int | None
+    at_least: bool
+    reason: str | None
+
+
+NOT_ESTIMATED: Final = RowTold(None, True, "not estimated")
+NOT_ASKED: Final = RowTold(None, False, None)
+_DEFERRED: Final = RowTold(0, False, "deferred: on the wire, not in the prompt")
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The tokens of some rows by their path, None with the reason where they are unknown. ``leans_on_others``: they
-    depend on other blocks of the request."""
+    """Some rows by their path. ``leans_on_others``: they depend on other blocks of the request."""
 
-    rows: dict[str, tuple[int | None, str | None]]
+    rows: dict[str, RowTold]
     leans_on_others: bool = False
 
 
@@ -42,7 +55,11 @@ class TokenRows:
     def _rows(self, name: str, value: Json, beside: dict[str, Any], model: str | None) -> Told:
         found = estimate({**beside, name: value}, model, self.weights)
         rows = [row for one in found.fields if one.name == name for row in one.rows]
-        told = {row.row.path: (row.tokens, row.reason) for row in rows}
+        told = {row.row.path: _told(row) for row in rows}
         if name == "tools":
-            told |= {row.row.path: (0, "deferred: on the wire, not in the prompt") for row in found.deferred}
+            told |= dict.fromkeys((row.row.path for row in found.deferred), _DEFERRED)
         return Told(told, any(row.row.type in _REFERRING for row in rows))
+
+
+def _told(row: RowTokens) -> RowTold:
+    return RowTold(row.low or None if row.tokens is None else row.tokens, row.tokens is None, row.reason)

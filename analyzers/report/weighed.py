@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from analyzers.exchange import Exchange, Request
 from analyzers.readers.kept import SHARED
 from analyzers.report.kinds import kind_of
-from analyzers.report.token_rows import TokenRows
+from analyzers.report.token_rows import NOT_ASKED, NOT_ESTIMATED, RowTold, TokenRows
 from analyzers.share import share_of
 from analyzers.sizes import FieldSize, field_name, field_size, request_ledger, size
 from analyzers.summary import Summary, summarise
@@ -121,7 +121,7 @@ class Weighed:
                 row.row.what,
                 tuple((cls, amount, kind_of(row.row, cls)) for cls, amount in row.classes.items()),
                 row.size,
-                *(tokens.rows.get(row.row.path, (None, "not estimated")) if tokens is not None else (None, None)),
+                tokens.rows.get(row.row.path, NOT_ESTIMATED) if tokens is not None else NOT_ASKED,
             )
             for row in found.rows
         )
@@ -134,23 +134,24 @@ class Weighed:
 
 
 def _block_json(path: str, label: str | None, rows: tuple[tuple[Any, ...], ...]) -> dict[str, Any]:
-    tokens = [row[5] for row in rows]
+    tokens: list[RowTold] = [row[5] for row in rows]
     return {
         "path": path,
         "label": label,
         "chars": sum(row[4] for row in rows),
-        **together(tokens, None in tokens),
+        **together([one.tokens for one in tokens], any(one.at_least for one in tokens)),
         "rows": [
             {
                 "path": row_path,
                 "type": kind,
                 "what": what,
                 "chars": chars,
-                "tokens": estimated,
-                "reason": reason,
+                "tokens": estimated.tokens,
+                "at_least": estimated.at_least,
+                "reason": estimated.reason,
                 "parts": [{"class": cls, "chars": amount, "kind": colour} for cls, amount, colour in parts],
             }
-            for row_path, kind, what, parts, chars, estimated, reason in rows
+            for row_path, kind, what, parts, chars, estimated in rows
         ],
     }
 

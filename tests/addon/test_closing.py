@@ -40,6 +40,13 @@ def test_fields_add_up_to_what_was_sent(tmp_path: Path) -> None:
     assert messages.at_least, "a folded text of which nothing is noted has unknown tokens"
 
 
+def test_tokens_of_a_field_of_which_nothing_is_known_are_unknown_and_not_none(tmp_path: Path) -> None:
+    told = lines(tmp_path, request("1", body("x" * 500)), response("1"))
+    assert next(line.split() for line in told if line.startswith("messages")) == ["messages", "515", "97.0", "%", "?"]
+    told = lines(tmp_path, request("1", body("x" * 500)), response("1"), request("2", body("y")), response("2"))
+    assert next(line.split() for line in told if line.startswith("messages")) == ["messages", "531", "94.3", "%", "≥1"]
+
+
 def test_tokens_cost_and_cache_are_those_of_the_other_commands(tmp_path: Path) -> None:
     told = "\n".join(lines(tmp_path, request("1", body()), response("1")))
     assert "input 24,623 tokens = 10 in + 24,613 cache write + 0 cache read   output 45" in told

@@ -34,7 +34,7 @@ function apart(nodes) {
 
 function leaves(row, inTokens) {
   const what = [row.type, row.what].filter(Boolean).join(", ");
-  if (inTokens) return row.tokens ? [{ key: row.path, name: row.path, what, figure: row.tokens, cls: `k-${row.parts[0] ? row.parts[0].kind : "unknown"}`, children: [] }] : [];
+  if (inTokens) return row.tokens ? [{ key: row.path, name: row.path, what, figure: row.tokens, atLeast: row.at_least, cls: `k-${row.parts[0] ? row.parts[0].kind : "unknown"}`, children: [] }] : [];
   return row.parts.map((part) => ({ key: `${row.path} ${part.class}`, name: row.path, what: row.parts.length > 1 ? `${what}, ${part.class}` : what, figure: part.chars, cls: `k-${part.kind}`, children: [] }));
 }
 

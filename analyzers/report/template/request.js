@@ -54,5 +54,5 @@ function ledgerTable(request) {
 function blockTable(request) {
   const rows = request.fields.flatMap((field) => blocksOf(told, field).flatMap((block) => block.rows));
   return table(`Blocks of request #${request.n}`, [["block", false, (row) => row.path], ["characters", true, (row) => count(row.chars)], ["class", false, (row) => row.parts.map((part) => part.class).join(", ")],
-    ["what", false, (row) => row.what || row.type], ["tokens (estimated)", true, (row) => count(row.tokens)], ["", false, (row) => row.reason || ""]], rows, { id: "blocks", tall: true, extract: largest });
+    ["what", false, (row) => row.what || row.type], ["tokens (estimated)", true, (row) => bound(row.tokens, row.at_least)], ["", false, (row) => row.reason || ""]], rows, { id: "blocks", tall: true, extract: largest });
 }

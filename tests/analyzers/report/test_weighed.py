@@ -16,6 +16,7 @@ from analyzers.report.kinds import KIND_WORDS
 from analyzers.report.token_rows import TokenRows
 from analyzers.report.weighed import Weighed, runs
 from analyzers.sizes import request_ledger
+from analyzers.wire.fold import fold, unfold
 from analyzers.wire.jsontext import Json, parse
 
 
@@ -128,6 +129,20 @@ def test_tokens_are_those_of_an_estimate_of_the_whole_request() -> None:
     shown = {row["path"]: (row["tokens"], row["reason"]) for one in blocks_of(told[0], found) for row in one["rows"]}
     assert shown == wanted
     assert shown["messages[2].content[0].content[0]"][0]
+
+
+@pytest.mark.parametrize("over", [12, 400])
+@pytest.mark.parametrize("shape", SHAPES[::8], ids=lambda shape: shape.name)
+def test_fields_whose_texts_were_folded_have_the_tokens_that_are_known_of_them(shape: Any, over: int) -> None:
+    """A folded text in a tool leaves the rest of the tool to count, as it does in an estimate of the whole."""
+    for request in islice(shape_requests(shape), 3):
+        body, _ = unfold(fold(parse(request["raw"]).value, over))
+        told, _ = weighed(body, tokens=TokenRows())
+        whole = {
+            one.name: ((one.tokens or None) if one.at_least else one.tokens, one.at_least)
+            for one in estimate(body).fields
+        }
+        assert {one["name"]: (one["tokens"], one["at_least"]) for one in told[0]["fields"]} == whole
 
 
 def test_tokens_of_which_nothing_is_known_are_unknown_and_not_none() -> None:
