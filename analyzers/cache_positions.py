@@ -14,11 +14,12 @@ in it, and a look at each member that is not. Pure; O(blocks) the first time, O(
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
 from analyzers.breakpoints import MARK, breakpoints
 from analyzers.digests import Digest, Digester, as_blocks, joined, without_billing
+from analyzers.met import Met
 from analyzers.models import model_of, strips_thinking
 from analyzers.sizes import CHARS, Unit, size
 from analyzers.wire.jsontext import Json
@@ -98,18 +99,18 @@ class _Block(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Member:
-    """A tool, a system block or a message, whatever stands before it. ``value``: kept, so that nothing else can come to
-    be at its place in memory; ``asks``: words of the user, and no result of a tool; ``image``, ``cited`` and
-    ``thought``: the first such block, its path behind that of the member; ``left``: the first thinking when blocks of
-    thinking are left out."""
+    """A tool, a system block or a message, whatever stands before it. ``asks``: words of the user, and no result of a
+    tool; ``image``, ``cited`` and ``thought``: the first such block, its path behind that of the member; ``left``: the
+    first thinking when blocks of thinking are left out; ``added``: what it adds to a prompt that has come so far, by
+    its number and whether its thinking is left out."""
 
-    value: Json
     blocks: tuple[_Block, ...]
     asks: bool = False
     image: Spotted | None = None
     cited: Spotted | None = None
     thought: Spotted | None = None
     left: Spotted | None = None
+    added: dict[tuple[_Reached, int, bool], _Added] = field(default_factory=dict)
 
 
 class _Reached(NamedTuple):
@@ -134,9 +135,7 @@ class Positions:
         self, digester: Digester | None = None, *, held: int = _MOST_HELD, most: int = _MOST_POSITIONS
     ) -> None:
         self.digester = digester or Digester(held=0)
-        self._members: dict[tuple[_Make, int], _Member] = {}
-        self._added: dict[tuple[_Reached, _Member, int, bool], _Added] = {}
-        self._held, self._most_held = 0, held
+        self._members = Met[_Member](held)
         self._positions, self._most_positions = 0, most
 
     def laid(
@@ -168,14 +167,11 @@ class Positions:
     # What is remembered
 
     def _member(self, make: _Make, value: Json) -> _Member:
-        found = self._members.get((make, id(value)))
+        found = self._members.of(value, make)
         if found is None:
             found = make(value, self.digester)
-            held = size(value, _HELD)
-            if self._held + held > self._most_held:
-                self._forget()
-            self._held += held
-            self._members[make, id(value)] = found
+            if self._members.keep(value, found, size(value, _HELD), make):
+                self._positions = 0
         return found
 
     def _system(self, system: Json, billing: bool) -> list[_Member]:
@@ -185,20 +181,14 @@ class Positions:
         return [self._member(make, block) for block in system]
 
     def _behind(self, at: _Reached, member: _Member, stage: _Stage, index: int, forgets: bool) -> _Added:
-        key = (at, member, index, forgets)
-        found = self._added.get(key)
+        found = member.added.get((at, index, forgets))
         if found is None:
-            found = _added(at, member, f"{stage}[{index}]", forgets)
-            if self._positions + len(found[0]) >= self._most_positions:
-                self._forget()
+            found = member.added[at, index, forgets] = _added(at, member, f"{stage}[{index}]", forgets)
             self._positions += len(found[0]) + 1
-            self._added[key] = found
+            if self._positions > self._most_positions:
+                self._members.clear()
+                self._positions = 0
         return found
-
-    def _forget(self) -> None:
-        self._members.clear()
-        self._added.clear()
-        self._held = self._positions = 0
 
 
 def _added(at: _Reached, member: _Member, path: str, forgets: bool) -> _Added:
@@ -223,26 +213,25 @@ def _added(at: _Reached, member: _Member, path: str, forgets: bool) -> _Added:
 
 def _tool(tool: Json, digester: Digester) -> _Member:
     if _is_deferred(tool):
-        return _Member(tool, ())
+        return _Member(())
     told = () if _is_search(tool) else (digester.tool(tool), *_as_written(tool, digester))
-    return _Member(tool, (_block("", tool, told),))
+    return _Member((_block("", tool, told),))
 
 
 def _system_block(block: Json, digester: Digester) -> _Member:
-    return _Member(block, (_block("", block, _told("", block, digester)),))
+    return _Member((_block("", block, _told("", block, digester)),))
 
 
 def _system_block_without_billing(block: Json, digester: Digester) -> _Member:
-    return _Member(block, tuple(_block("", one, _told("", one, digester)) for one in without_billing([block])))
+    return _Member(tuple(_block("", one, _told("", one, digester)) for one in without_billing([block])))
 
 
 def _message(message: Json, digester: Digester) -> _Member:
     if type(message) is not dict:
-        return _Member(message, (_block("", message, _told("", message, digester)),))
+        return _Member((_block("", message, _told("", message, digester)),))
     role, content = message.get("role"), as_blocks(message.get("content"))
     speaker = role if type(role) is str else ""
     return _Member(
-        message,
         tuple(_block(f".content[{at}]", block, _told(speaker, block, digester)) for at, block in enumerate(content)),
         asks=role == "user" and not any(map(_is_result, content)),
         image=_spot(content, _is_image),

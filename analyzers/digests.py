@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from analyzers.met import Met
 from analyzers.wire.fold import Elided
 from analyzers.wire.jsontext import Json, Number, dump, scalar_chars
 from analyzers.wire.labels import describe_text
@@ -29,14 +30,12 @@ _MOST_HELD = 8 * 1024 * 1024  # of JSON text of the values that are kept
 
 
 class Digester:
-    """Digests, remembering those of values that come again: a conversation resends everything. Of a value that is the
-    very object that was digested before nothing is looked at, so nobody may change one. Bounded: the objects are kept
-    as long as their places in memory are remembered, up to ``held`` bytes of JSON text."""
+    """Digests, remembering those of values that come again. Of a value that is the very object that was digested
+    before nothing is looked at (``met``). ``held``: bytes of JSON text of the objects that are remembered."""
 
     def __init__(self, *, held: int = _MOST_HELD) -> None:
         self._known: dict[bytes, Digest] = {}
-        self._objects: dict[tuple[str, int], tuple[Json, Digest]] = {}
-        self._held, self._most_held = 0, held
+        self._met = Met[Digest](held)
 
     def message(self, message: Json) -> Digest:
         """A message of the list ``messages``: its role and its blocks."""
@@ -63,9 +62,9 @@ class Digester:
         return self._of(value, "ordered")
 
     def _of(self, value: Json, shape: str) -> Digest:
-        before = self._objects.get((shape, id(value)))
+        before = self._met.of(value, shape)
         if before is not None:
-            return before[1]
+            return before
         try:
             text = orjson.dumps(value, _told_apart, _PASSED)
         except (TypeError, ValueError, orjson.JSONEncodeError):
@@ -76,16 +75,8 @@ class Digester:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
             found = self._known[key] = digest(value, shape)
-        self._keep(value, shape, found, len(text))
+        self._met.keep(value, found, len(text), shape)
         return found
-
-    def _keep(self, value: Json, shape: str, found: Digest, size: int) -> None:
-        self._held += size
-        if self._held > self._most_held:
-            self._objects.clear()
-            self._held = size
-        if size <= self._most_held:
-            self._objects[shape, id(value)] = value, found
 
 
 _PASSED = orjson.OPT_PASSTHROUGH_SUBCLASS | orjson.OPT_PASSTHROUGH_DATACLASS

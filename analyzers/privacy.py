@@ -21,6 +21,7 @@ from analyzers.detect.kinds import KINDS
 from analyzers.detect.known import Known
 from analyzers.detect.text import Found, kinds_of, look
 from analyzers.exchange import Exchange
+from analyzers.met import Met
 from analyzers.strings import Places, Text, strings
 from analyzers.wire.fold import Elided
 from analyzers.wire.jsontext import Json
@@ -124,18 +125,16 @@ class _Held:
 
 
 class _Members:
-    """Members of requests that were gone through before, told by being the very objects: a conversation resends
-    everything, and readers share what comes again. Kept up to so many characters of their strings."""
+    """Members of requests that were gone through before (``met``), up to so many characters of their strings."""
 
     def __init__(self) -> None:
-        self._kept: dict[int, Json] = {}
-        self._held = 0
+        self._through = Met[bool](_MOST_HELD)
         self._now: Json = None
         self._chars = 0
 
     def passes(self, member: Json) -> bool:
         """Whether a member was kept; the one that is gone through from here on, when it was not."""
-        if id(member) in self._kept:
+        if self._through.of(member):
             self._now = None
             return True
         self._now, self._chars = member, 0
@@ -151,13 +150,8 @@ class _Members:
 
     def settle(self) -> None:
         """The member is through."""
-        if self._now is None:
-            return
-        self._held += self._chars
-        if self._held > _MOST_HELD:
-            self._kept.clear()
-            self._held = self._chars
-        self._kept[id(self._now)] = self._now
+        if self._now is not None:
+            self._through.keep(self._now, True, self._chars)
         self._now = None
 
 

@@ -226,7 +226,7 @@ def test_no_more_is_kept_than_is_allowed(held: int, most: int, alive: int) -> No
 def test_a_folded_text_takes_no_room() -> None:
     """It is counted by what is held of it, so that a session of long texts is remembered for as long."""
     digester = Counting()
-    positions = Positions(digester, held=2_000)
+    positions = Positions(digester, held=3_000)
     talk = [user(text(Elided(100_000, 100_000, 100_000, 100_002, sha256=f"{n:064x}"))) for n in range(20)]
     for _ in range(3):
         positions.laid({"messages": talk}, MODEL)
