@@ -2,7 +2,8 @@
 
 Everything that is made for it lies in one temporary folder: mitmproxy's configuration with an authority that exists as
 long as the command, files of certificates, mitmdump's output. So nobody's settings and no store of certificates is
-touched, and nothing is left but the capture.
+touched, and nothing is left but the capture. The folder holds the key of that authority and must not outlive the run:
+when this process is killed, mitmdump removes it (`ready`), and when both are, the next run does (`held_folder`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import shlex
 import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -23,9 +25,12 @@ from addon import child, client_settings, launch, proxy_variables, trust
 from addon import run_environment as environments
 from addon.proxy_variables import Unusable
 from addon.run_environment import Environment, Way
-from addon.run_folder import run_folder
 from addon.writable import why_not_writable
 from analyzers.failure import safe
+from analyzers.held_folder import held_folder
+
+FOLDER: Final = "weighbridge-run-"
+"""How the name of a run's folder begins."""
 
 NOT_STARTED: Final = 125
 """The exit code when the command was not run for our own reasons; that of `env` and `timeout`."""
@@ -87,7 +92,7 @@ def run(wanted: Wanted, environment: Environment) -> int:
     recorded: Recorded | None = None
     try:
         with child.signals_end():
-            with run_folder() as (folder, held):
+            with held_folder(Path(tempfile.gettempdir()), FOLDER) as (folder, held):
                 plan = planned(wanted, environment, folder)
                 plan = replace(plan, setup=replace(plan.setup, keep=held))
                 recorded = _recorded(wanted, plan, environment, folder)

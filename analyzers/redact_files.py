@@ -31,7 +31,8 @@ from analyzers.redact import Redactor
 from analyzers.redact_body import redacted_body
 from analyzers.redact_check import Canaries
 from analyzers.redact_logs import LogRedactor
-from analyzers.redact_place import Parts, copied_names, working_folder
+from analyzers.redact_names import Parts, copied_names
+from analyzers.redact_place import working_folder
 from analyzers.redact_records import RecordRedactor
 from analyzers.redact_words import own_words
 from analyzers.scrambled_text import Found

@@ -16,7 +16,7 @@ from run_place import BODY, CURL, PATIENCE, Place
 
 from addon import launch
 from addon.launch import NotStarted, Setup
-from addon.run_folder import PREFIX
+from addon.run import FOLDER
 from addon.stub_api import StubApi
 
 pytestmark = pytest.mark.live
@@ -64,7 +64,7 @@ def started(place: Place, stub: StubApi) -> subprocess.Popen[str]:
 def test_a_run_that_was_killed_leaves_no_key(place: Place, stub: StubApi) -> None:
     process = started(place, stub)
     try:
-        assert list(place.temporary.glob(f"{PREFIX}*/mitmproxy/mitmproxy-ca.pem"))
+        assert list(place.temporary.glob(f"{FOLDER}*/mitmproxy/mitmproxy-ca.pem"))
         process.kill()
         process.wait()
         patiently(lambda: not list(place.temporary.iterdir()), "the folder is gone")
@@ -82,7 +82,7 @@ def test_when_the_proxy_is_killed_too_the_next_run_takes_the_key_away(place: Pla
         process.wait()
     finally:
         end_command(place)
-    assert list(place.temporary.glob(f"{PREFIX}*/mitmproxy/mitmproxy-ca.pem"))
+    assert list(place.temporary.glob(f"{FOLDER}*/mitmproxy/mitmproxy-ca.pem"))
     code, _, error = place.run("-q", "--", "true", ANTHROPIC_BASE_URL=stub.url)
     assert code == 0, error
     assert list(place.temporary.iterdir()) == []
@@ -92,7 +92,7 @@ def test_two_runs_at_once_leave_each_other_their_folders(place: Place, stub: Stu
     process = started(place, stub)
     try:
         assert place.run("-q", "--", "true", ANTHROPIC_BASE_URL=stub.url)[0] == 0
-        assert list(place.temporary.glob(f"{PREFIX}*/mitmproxy/mitmproxy-ca.pem"))
+        assert list(place.temporary.glob(f"{FOLDER}*/mitmproxy/mitmproxy-ca.pem"))
     finally:
         process.terminate()
         process.communicate(timeout=PATIENCE)
