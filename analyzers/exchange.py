@@ -137,10 +137,12 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something a reader could not use, in one sentence, with its place."""
+    """Something a reader could not use, in one sentence, with its place. ``cut``: the file ends before it should, as
+    one does that is still being written."""
 
     place: str
     text: str
+    cut: bool = False
 
     def __str__(self) -> str:
         return f"{self.place}: {self.text}"

@@ -85,9 +85,11 @@ class CaptureStream:
         self._sniffed = b""
         if not being_written:
             if self._rest or self._oversized:
-                self._problem(f"line {self._line + 1} is torn: the file was cut there, all before it was read")
+                self._problem(
+                    f"line {self._line + 1} is torn: the file was cut there, all before it was read", cut=True
+                )
             elif self._unzip is not None and not self._unzip.eof and not self.ended_in_order and not self._broken:
-                self._problem("the compressed file was cut: all whole lines before the cut were read")
+                self._problem("the compressed file was cut: all whole lines before the cut were read", cut=True)
         for name, count in self._unknown.items():
             self._problem(f"{count} lines of unknown kind {name!r} were passed over")
         self._unknown.clear()
@@ -186,8 +188,8 @@ class CaptureStream:
         self.lost += int(record["lost"])
         self.unmatched.update(record["unmatched_paths"])
 
-    def _problem(self, text: str) -> None:
-        self.problems.append(Problem(self.place, text))
+    def _problem(self, text: str, *, cut: bool = False) -> None:
+        self.problems.append(Problem(self.place, text, cut))
 
 
 def head_of(compressed: bytes) -> bytes:

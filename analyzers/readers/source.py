@@ -30,9 +30,9 @@ class Source:
     beside: frozenset[str] = frozenset()
     notes: dict[str, Noted] | None = None
 
-    def problem(self, text: str, line: int | None = None) -> None:
-        """Tells of something that could not be used. ``line``: its number, from 1."""
-        self.problems.append(Problem(self.place if line is None else f"{self.place}:{line}", text))
+    def problem(self, text: str, line: int | None = None, *, cut: bool = False) -> None:
+        """Tells of something that could not be used. ``line``: its number, from 1; ``cut``: the end of the file."""
+        self.problems.append(Problem(self.place if line is None else f"{self.place}:{line}", text, cut))
 
 
 type Reader = Callable[[Source], Iterator[Exchange]]

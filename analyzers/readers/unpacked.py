@@ -40,7 +40,7 @@ def unpacked(source: Source) -> Iterator[bytes]:
             source.problem(f"the {kind} data is damaged or followed by something else: it was read up to there")
             return
     if not codec.eof:
-        source.problem(f"the {kind} data was cut: it was read up to there")
+        source.problem(f"the {kind} data was cut: it was read up to there", cut=True)
 
 
 def unpacked_lines(source: Source, limit: int) -> Iterator[bytes | None]:

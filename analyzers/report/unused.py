@@ -17,8 +17,6 @@ from analyzers.wire.moment import timestamp
 JUST_NOW: Final = 30.0
 """Seconds since it was last written to, within which a file may still be growing."""
 
-_CUT: Final = ("is torn: the file was cut there", "the compressed file was cut:")
-
 
 def problems_told(problems: Iterable[Problem], now: float) -> list[str]:
     """A line for each problem, with the name of its file. ``now``: seconds since the epoch."""
@@ -26,7 +24,7 @@ def problems_told(problems: Iterable[Problem], now: float) -> list[str]:
 
 
 def _told(problem: Problem, now: float) -> str:
-    if not any(words in problem.text for words in _CUT):
+    if not problem.cut:
         return problem.text
     try:
         changed = os.stat(problem.place).st_mtime
