@@ -74,7 +74,10 @@ def weigh_closely(text: str, vocabularies: Iterable[Vocabulary] = VOCABULARIES) 
     if count is None:
         return weigh(text)
     parts = [text[start : start + _CTOK_SLICE] for start in range(0, len(text), _CTOK_SLICE)]
-    counted: dict[str, int] = {name: sum(count(part, _CTOK_VERSION[name]) for part in parts) for name in vocabularies}
+    counted: dict[str, int] = {}
+    for name in vocabularies:
+        version = _CTOK_VERSION[name]
+        counted[name] = sum(count(part, version) - _frame(version) for part in parts)
     return TextWeight(classes_of(text), counted)
 
 
@@ -85,13 +88,22 @@ def has_ctok() -> bool:
 
 @cache
 def _ctok() -> Callable[[str, str], int] | None:
-    """Tokens of a text in a version's vocabulary, without the frame of its message."""
+    """Tokens of a text as a message of its own, in a version's vocabulary; None where ctok is not installed."""
     try:
         from ctok import token_count
     except ImportError:
         return None
-    frames = {version: token_count("a", version) - 1 for version in _CTOK_VERSION.values()}  # "" has one of its own
-    return lambda text, version: token_count(text, version) - frames[version]
+    count: Callable[[str, str], int] = token_count
+    return count
+
+
+@cache
+def _frame(version: str) -> int:
+    """Tokens that are the message's, not the text's: of ``a``, since the empty text has a frame of its own. Apart for
+    each version, whose vocabulary takes half a second to load."""
+    count = _ctok()
+    assert count is not None
+    return count("a", version) - 1
 
 
 class Weights:
