@@ -8,6 +8,7 @@ for each message that was new.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from analyzers.digests import Digest
@@ -39,10 +40,9 @@ class Tree:
             self.answered.append(said is not None or self.answered[node])
         return found
 
-    def path(self, node: int) -> list[int]:
-        """The nodes from this one up to the empty prompt, which is left out."""
-        up: list[int] = []
+    def path(self, node: int) -> Iterator[int]:
+        """The nodes from this one up to the empty prompt, which is left out. Most who look find what they look for a
+        few steps up."""
         while node != ROOT:
-            up.append(node)
+            yield node
             node = self.parent[node]
-        return up

@@ -170,16 +170,15 @@ class _Weaver:
     def _found(self, trace: Trace) -> _Found | None:
         if trace.node is None:
             return self._named(trace)
-        path = self._tree.path(trace.node)
         below: int | None = None
-        for node in path:
+        for node in self._tree.path(trace.node):
             if node in self._ends and (best := self._best(node, trace, below)) is not None:
                 return _Found(*best, self._tree.depth[node], True)
             below = node
         known = self._by_message.get(trace.continues or "")
         if known is not None and known[1].trace.node is None and known[1].trace.agent == trace.agent:
             return _Found(*known, known[1].trace.messages or 0, True)  # its prompt was not kept
-        return self._nearest(trace, path)
+        return self._nearest(trace, trace.node)
 
     def _named(self, trace: Trace) -> _Found | None:
         """Without a prompt: the call that the log or the API says it follows. Where that is of another agent (a
@@ -233,16 +232,16 @@ class _Weaver:
             return False
         return node != later.node or earlier.ended in FAILED
 
-    def _nearest(self, trace: Trace, path: list[int]) -> _Found | None:
+    def _nearest(self, trace: Trace, end: int) -> _Found | None:
         """The turn whose prompt parts from this one the latest. Where none shares a beginning: the one whose answer is
         the last that is resent; else the last of the same session, agent, system and tools."""
-        for node in path:
+        for node in self._tree.path(end):
             known = self._through.get(node)
             if known is None or not (self._tree.answered[node] or trace.session is not None):
                 continue
             if self._related(known[1].trace, trace, node, None):
                 return _Found(*known, self._tree.depth[node], False)
-        resent = next((said for node in path if (said := self._tree.said[node]) is not None), None)
+        resent = next((said for node in self._tree.path(end) if (said := self._tree.said[node]) is not None), None)
         known = self._by_answer.get(resent) if resent is not None else None
         if known is not None and _of_one_kind(known[1].trace, trace):
             return _Found(*known, 0, False)

@@ -64,7 +64,7 @@ def test_a_request_is_traced_as_if_it_were_the_only_one(sent: list[tuple[Any, ..
         trace, digester = tracer.trace(deepcopy(exchange) if copied else exchange), Digester()
         if thread is None:
             assert trace.node is not None
-            path = [tracer.tree.message[node] for node in reversed(tracer.tree.path(trace.node))]
+            path = [tracer.tree.message[node] for node in reversed(list(tracer.tree.path(trace.node)))]
             assert path == [digester.message(message) for message in messages]
             assert trace.system == (digester.system(system) if system else None)
             assert trace.tools == (digester.tools(tools) if tools else None)
