@@ -4,6 +4,7 @@ import functools
 import json
 import random
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from anthropic import Anthropic, APIStatusError
-from proxied import BODY, EVENTS, Call, Proxy, Upstream, capture_lines, event, patiently, request_bytes
+from proxied import ADDON, BODY, EVENTS, Call, Proxy, Upstream, capture_lines, event, patiently, request_bytes
 
 from addon.stub_api import StubApi, running
 
@@ -239,7 +240,9 @@ def test_the_proxy_is_stopped_in_the_middle(
     assert [line["kind"] for line in lines if line["kind"] != "note"] == ["start", "request", "response", "end"]
     assert lines[2]["ended"] == "proxy_stopped"
     assert lines[2]["content"] == SAID
-    assert "Traceback" not in proxy.log()
+    assert f'File "{ADDON}' not in proxy.log()
+    # Until some 3.12 asyncio itself logs of every connection that is cancelled (StreamReaderProtocol).
+    assert sys.version_info < (3, 13) or "Traceback" not in proxy.log()
     client.close()
 
 
