@@ -2,7 +2,8 @@
 
 Counters are the server's: what a request wrote for an hour ends at its last breakpoint of an hour, the rest at its last
 one of five minutes (documentation of prompt caching), and a read is of the entry that the model of the cache names, put
-down to the breakpoint that wrote it. Where none is known to have written it, it is nobody's.
+down to the breakpoint that wrote it. Where none is known to have written it, it is nobody's. A request that does not
+tell what it wrote leaves the places of its breakpoints open, one that does not tell what it read every place.
 """
 
 from __future__ import annotations
@@ -25,23 +26,44 @@ NOBODY: Final = "not written here"
 class Yield:
     """One place of breakpoints. ``requests``: that had one there; ``written``: tokens that ended there; ``read``:
     tokens read from what was written there; ``saved``: USD that those would have cost more as plain input; ``paid``:
-    USD that writing cost more than plain input; None where a model has no price."""
+    USD that writing cost more than plain input; None where a model has no price, or nothing of the tokens is known.
+    ``written_open`` and ``read_open``: what is told is a lower bound."""
 
     place: str
     requests: int
-    written: int
-    read: int
+    written: int | None
+    read: int | None
     saved: Decimal | None
     paid: Decimal | None
+    written_open: bool = False
+    read_open: bool = False
 
     @property
     def net(self) -> Decimal | None:
-        return None if self.saved is None or self.paid is None else EXACT.subtract(self.saved, self.paid)
+        """What is left of what was saved; None where either side is a lower bound only."""
+        if self.saved is None or self.paid is None or self.written_open or self.read_open:
+            return None
+        return EXACT.subtract(self.saved, self.paid)
+
+    @property
+    def at_least(self) -> list[str]:
+        """The figures that are lower bounds, by the names they have in JSON."""
+        bounds = (
+            ("cache_creation_input_tokens", self.written, self.written_open),
+            ("cache_read_input_tokens", self.read, self.read_open),
+            ("saved_usd", self.saved, self.read_open),
+            ("paid_usd", self.paid, self.written_open),
+        )
+        return [name for name, amount, is_open in bounds if amount is not None and is_open]
 
 
 @dataclass(slots=True)
 class _Sum:
+    """``told`` and ``open_``: requests with a breakpoint there that say what they wrote, and those that do not."""
+
     requests: int = 0
+    told: int = 0
+    open_: int = 0
     written: int = 0
     read: int = 0
     saved: Decimal | None = Decimal(0)
@@ -55,11 +77,29 @@ def yields(rows: Sequence[CacheRow], book: PriceBook) -> list[Yield]:
     for row in rows:
         marks = row.seen.prompt.marks if row.seen.prompt is not None else ()
         for place in dict.fromkeys(place_of(mark, marks) for mark in marks):
-            sums.setdefault(place, _Sum()).requests += 1
+            one = sums.setdefault(place, _Sum())
+            one.requests += 1
+            one.told += row.seen.spent.written is not None
+            one.open_ += row.seen.spent.written is None and not row.seen.failed
         _written(row, marks, sums, book)
         _read(row, seen, sums, book)
     order = sorted(sums.items(), key=lambda item: _rank(item[0]))
-    return [Yield(place, one.requests, one.written, one.read, one.saved, one.paid) for place, one in order]
+    reads = [row.seen.spent.read is not None for row in rows if not row.seen.failed]
+    return [_yield(place, one, any(reads), not all(reads)) for place, one in order]
+
+
+def _yield(place: str, one: _Sum, is_read_known: bool, is_read_open: bool) -> Yield:
+    is_written_known = bool(one.told or one.written or not one.requests)
+    return Yield(
+        place,
+        one.requests,
+        one.written if is_written_known else None,
+        one.read if is_read_known else None,
+        one.saved if is_read_known else None,
+        one.paid if is_written_known else None,
+        written_open=is_written_known and one.open_ > 0,
+        read_open=is_read_known and is_read_open,
+    )
 
 
 def place_of(mark: Mark, marks: Sequence[Mark]) -> str:

@@ -32,7 +32,8 @@ class Seen:
     ``lives``: the times to live of what it wrote, by its usage; none when that does not say. ``billing``: digest of
     the client's billing line; ``billing_folded``: that line was folded into one with the text after it;
     ``first_party``: the vendor's own API was asked, which ignores that line; ``terms``: what it was served on, None:
-    the standard ones; ``edits``: digest of those edits; ``host``: which was asked, None where nothing says so."""
+    the standard ones; ``edits``: digest of those edits; ``host``: which was asked, None where nothing says so.
+    ``failed``: the answer was an error, or there was none to be had, and it has no counters."""
 
     n: int
     start: float | None
@@ -52,6 +53,7 @@ class Seen:
     terms: Terms | None = None
     edits: bytes | None = None
     host: str | None = None
+    failed: bool = False
 
     @property
     def ttl_mismatch(self) -> tuple[str, str] | None:
@@ -67,7 +69,7 @@ class Seen:
 class CacheRow:
     """One request of a chain. ``holds`` None: the first of its thread, or a counter is unknown. ``expected``: what the
     law says it reads; ``again``: tokens that were written although they had been in the cache, ``resent``: such as
-    were paid for as plain input; ``place``: where its
+    were paid for as plain input, None where a counter that says it is unknown; ``place``: where its
     prompt parts from the one it should have continued. ``gap``: seconds since the start of that one; ``ttl``: how long
     that one's prefix lives. ``cause``: also of what is no break (below the minimum, sent at once, cleared)."""
 
@@ -76,12 +78,17 @@ class CacheRow:
     holds: bool | None
     expected: int | None
     cause: Cause | None
-    again: int
+    again: int | None
     gap: float | None
     ttl: str | None
     place: Place | None
     predicted: Prediction | None = None
-    resent: int = 0
+    resent: int | None = 0
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether it is known if it is a break: the first of a thread, which has nothing to read, is none."""
+        return self.follows is None or self.holds is not None
 
     @property
     def outlived(self) -> bool:
@@ -90,7 +97,8 @@ class CacheRow:
 
     @property
     def broken(self) -> bool:
-        """Whether less was read than was there. It was not there yet for a request that was sent at once."""
+        """Whether less is known to have been read than was there. It was not there yet for a request that was sent at
+        once."""
         return self.holds is False and self.cause not in ("written_elsewhere", "concurrent")
 
 
@@ -182,7 +190,7 @@ def _row(
         holds, expected = None, None
     gap = None if before.start is None or seen.start is None else seen.start - before.start
     cause: Cause | None = "below_minimum" if _not_cacheable(seen) else None
-    again = resent = 0
+    again, resent = (None, None) if holds is None else (0, 0)
     place = places.get((before.n, seen.n))
     if holds is False and expected is not None and seen.spent.read is not None:
         if seen.spent.read > expected:
@@ -191,10 +199,17 @@ def _row(
             compared = (before.n, seen.n) in places
             cause, place = cause_of(turn, before, seen, place, compared, gap, ttl, predictions.get(seen.n))
             if cause not in _NOT_AGAIN:
-                lost = expected - seen.spent.read
-                again = min(lost, seen.spent.written or 0)
-                resent = min(lost - again, seen.spent.fresh or 0) if cause in _CONTINUES else 0
+                again, resent = _paid_again(expected - seen.spent.read, seen.spent, continues=cause in _CONTINUES)
     return CacheRow(seen, before.n, holds, expected, cause, again, gap, ttl, place, predictions.get(seen.n), resent)
+
+
+def _paid_again(lost: int, spent: Spent, *, continues: bool) -> tuple[int | None, int | None]:
+    """How many of the tokens that were there and were not read were written again, and how many were sent as plain
+    input, which they are known to be where the prompt ``continues`` the earlier one."""
+    again = None if spent.written is None else min(lost, spent.written)
+    if not continues or again == lost:
+        return again, 0
+    return again, None if again is None or spent.fresh is None else min(lost - again, spent.fresh)
 
 
 _NOT_AGAIN: Final = ("compaction", "cleared", "context_editing", "concurrent")

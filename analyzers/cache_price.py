@@ -15,26 +15,29 @@ from analyzers.spent import Spent
 
 
 def surcharge(row: CacheRow, book: PriceBook) -> Decimal | None:
-    """USD that a break cost over reading from the cache what was paid for again; None where the model has no price."""
+    """USD that a break cost over reading from the cache what was paid for again; None where the model has no price, or
+    it is not known how much that was."""
+    if row.again is None or row.resent is None:
+        return None
     if not row.again and not row.resent:
         return Decimal(0)
     paid = priced(row, row.seen.spent, book)
-    had_it_read = priced(row, _as_read(row), book)
+    had_it_read = priced(row, _as_read(row, row.again, row.resent), book)
     return None if paid is None or had_it_read is None else EXACT.subtract(paid, had_it_read)
 
 
-def _as_read(row: CacheRow) -> Spent:
+def _as_read(row: CacheRow, again: int, resent: int) -> Spent:
     """The counters had the tokens been read: those paid for again come first in the prompt, where what is written for
     an hour stands before what is written for five minutes, and plain input last."""
     spent = row.seen.spent
-    hour = min(row.again, spent.written_1h or 0)
-    five = row.again - hour
+    hour = min(again, spent.written_1h or 0)
+    five = again - hour
     return spent._replace(
-        fresh=(spent.fresh or 0) - row.resent,
-        written=(spent.written or 0) - row.again,
+        fresh=(spent.fresh or 0) - resent,
+        written=(spent.written or 0) - again,
         written_1h=None if spent.written_1h is None else spent.written_1h - hour,
         written_5m=None if spent.written_5m is None else spent.written_5m - five,
-        read=(spent.read or 0) + row.again + row.resent,
+        read=(spent.read or 0) + again + resent,
     )
 
 

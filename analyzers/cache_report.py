@@ -16,6 +16,7 @@ from analyzers.cache_advice import Recorded, with_common_part
 from analyzers.cache_model import Asked, CacheModel, Prediction
 from analyzers.cache_positions import Positions
 from analyzers.cache_prompt import CachedPrompt, cached_prompt, candidates
+from analyzers.cache_sums import CacheSums, cache_sums
 from analyzers.digests import BILLING, Digester, as_blocks, is_billing, without_billing
 from analyzers.exchange import Exchange, Problem, Request
 from analyzers.exchange_calls import calls_of
@@ -52,17 +53,37 @@ class SessionChains:
 
 @dataclass(frozen=True, slots=True)
 class CacheReport:
-    """``sessions``: the newest so many, oldest first. ``read`` and ``total``: tokens read of all input, where both are
-    known; ``again``: tokens written again at breaks, ``resent``: paid for as plain input at them; ``cached``: whether
-    any request read or wrote."""
+    """``sessions``: the newest so many, oldest first. ``cached``: whether any request is known to have read or
+    written."""
 
     sessions: tuple[SessionChains, ...]
-    read: int
-    total: int
-    again: int
-    resent: int
-    broken: int
+    sums: CacheSums
     cached: bool
+
+    @property
+    def read(self) -> int:
+        """Tokens that are known to have been read, of ``total``."""
+        return self.sums.read or 0
+
+    @property
+    def total(self) -> int:
+        """Tokens of input that are known; 0 where none are."""
+        return self.sums.total or 0
+
+    @property
+    def again(self) -> int:
+        """Tokens that are known to have been written again at breaks."""
+        return self.sums.again or 0
+
+    @property
+    def resent(self) -> int:
+        """Tokens that are known to have been paid for as plain input at breaks."""
+        return self.sums.resent or 0
+
+    @property
+    def broken(self) -> int:
+        """Breaks that are known."""
+        return self.sums.broken or 0
 
     @property
     def rows(self) -> Iterable[CacheRow]:
@@ -162,15 +183,10 @@ def _newest(found: Lineage, number: int | None) -> Sequence[Session]:
 
 def _summed(sessions: tuple[SessionChains, ...]) -> CacheReport:
     rows = [row for session in sessions for chain in session.chains for row in chain.rows]
-    told = [row.seen.spent for row in rows if row.seen.spent.total_input is not None]
     return CacheReport(
         sessions,
-        read=sum(spent.read or 0 for spent in told),
-        total=sum(spent.total_input or 0 for spent in told),
-        again=sum(row.again for row in rows),
-        resent=sum(row.resent for row in rows),
+        sums=cache_sums(rows),
         cached=any(row.seen.spent.read or row.seen.spent.written for row in rows),
-        broken=sum(row.broken for row in rows),
     )
 
 
@@ -207,6 +223,7 @@ def _seen(exchange: Exchange, positions: Positions) -> Seen:
         billing=_billing(body, positions.digester),
         billing_folded=any(map(_is_folded_line, as_blocks(body.get("system")))) if type(body) is dict else False,
         terms=call.terms if call is not None else None,
+        failed=call is not None and call.state == "failed" and call.spent == NOTHING,
         first_party=not host or f".{host}".endswith(_FIRST_PARTY) or exchange.logged is not None,
     )
 

@@ -12,12 +12,12 @@ from analyzers.cache import CacheRow, Chain
 from analyzers.cache_causes import CAUSES, LOSES
 from analyzers.cache_price import surcharge, total_of
 from analyzers.cache_report import CacheReport, SessionChains
+from analyzers.cache_sums import CacheSums
 from analyzers.diff_tables import place as spot_words
 from analyzers.first_difference import Place
 from analyzers.prices import PriceBook, as_number
-from analyzers.share import share_of
 from analyzers.tables import Grid
-from analyzers.usage_shown import spent_json
+from analyzers.usage_shown import bound, spent_json
 from analyzers.wire.moment import timestamp
 
 _LAW = "read(n)==read(n-1)+create(n-1)?"
@@ -26,7 +26,8 @@ _ANSWERS = {True: "yes", False: "no", None: "?"}
 
 
 def cache_json(report: CacheReport, book: PriceBook) -> dict[str, Any]:
-    """What ``cache --json`` prints; null for unknown."""
+    """What ``cache --json`` prints; null for unknown, ``at_least`` names the sums that are lower bounds."""
+    sums = report.sums
     return {
         "sessions": [_chain_json(session, chain, book) for session in report.sessions for chain in session.chains],
         "breakpoints": [
@@ -35,12 +36,15 @@ def cache_json(report: CacheReport, book: PriceBook) -> dict[str, Any]:
             for one in yields(session.rows, book)
         ],
         "summary": {
-            "cache_read_input_tokens": report.read,
-            "total_input_tokens": report.total,
-            "hit_rate": share_of(report.read, report.total),
-            "written_again": report.again,
-            "sent_again": report.resent,
-            "broken": report.broken,
+            "requests": sums.requests,
+            "counted_requests": sums.known,
+            "cache_read_input_tokens": sums.read,
+            "total_input_tokens": sums.total,
+            "hit_rate": sums.hit_rate,
+            "written_again": sums.again,
+            "sent_again": sums.resent,
+            "broken": sums.broken,
+            "at_least": sums.at_least,
             "warm_starts": [session.session for session in report.sessions if session.warm],
         },
     }
@@ -63,15 +67,16 @@ def _yield_json(one: Yield) -> dict[str, Any]:
         "cache_creation_input_tokens": one.written,
         "cache_read_input_tokens": one.read,
         **{name: None if usd is None else as_number(usd) for name, usd in amounts},
+        "at_least": one.at_least,
     }
 
 
 def _row_json(row: CacheRow, book: PriceBook) -> dict[str, Any]:
-    cost = surcharge(row, book) if row.broken else Decimal(0)
+    cost = surcharge(row, book) if row.broken else Decimal(0) if row.is_judged else None
     predicted = row.predicted
     return {
         "n": row.seen.n,
-        "broken": row.broken,
+        "broken": row.broken if row.is_judged else None,
         "time": None if row.seen.start is None else timestamp(row.seen.start),
         "model": row.seen.model,
         **spent_json(row.seen.spent),
@@ -81,7 +86,7 @@ def _row_json(row: CacheRow, book: PriceBook) -> dict[str, Any]:
         "cause": row.cause,
         "follows": row.follows,
         "loses": LOSES.get(row.cause or ""),
-        "outlived": row.outlived,
+        "outlived": row.outlived if row.is_judged else None,
         "written_again": row.again,
         "sent_again": row.resent,
         "surcharge_usd": None if cost is None else as_number(cost),
@@ -159,9 +164,14 @@ def _yields(found: Iterable[Yield]) -> Grid:
     """What each breakpoint wrote, and what reading that saved."""
     drawn = tables.grid("breakpoint", "requests", "written", "read again", "saved USD", "paid USD", "net USD")
     for one in found:
-        amounts = (tables.UNKNOWN if usd is None else f"{usd:.4f}" for usd in (one.saved, one.paid, one.net))
-        drawn.add(one.place, f"{one.requests:,}", f"{one.written:,}", f"{one.read:,}", *amounts)
+        tokens = bound(one.written, one.written_open), bound(one.read, one.read_open)
+        amounts = (_usd(one.saved, one.read_open), _usd(one.paid, one.written_open), _usd(one.net, False))
+        drawn.add(one.place, f"{one.requests:,}", *tokens, *amounts)
     return drawn
+
+
+def _usd(amount: Decimal | None, at_least: bool) -> str:
+    return tables.UNKNOWN if amount is None else f"{'≥' if at_least else ''}{amount:.4f}"
 
 
 def _breaks(chain: Chain, book: PriceBook) -> Iterable[str]:
@@ -176,19 +186,22 @@ def _breaks(chain: Chain, book: PriceBook) -> Iterable[str]:
         if row.outlived and row.gap is not None:
             also = "" if row.cause == "expired" else "it had expired as well: "
             words.append(f"{also}{row.gap:,.0f} s after the start of #{row.follows}, time to live {row.ttl}")
-        if row.again or row.resent:
-            cost = surcharge(row, book)
-            price = "at a price that is not known" if cost is None else f"for {cost:.4f} USD more than reading them"
-            words.append(f"{_paid_again(row.again, row.resent)} {price}")
+        if row.again is None or row.resent is None or row.again + row.resent:
+            words.append(_paid_again(row, book))
         if row.seen.verdict is not None:
             words.append(_verdict(row))
         yield "; ".join(words)
 
 
-def _paid_again(again: int, resent: int) -> str:
+def _paid_again(row: CacheRow, book: PriceBook) -> str:
+    again, resent = row.again, row.resent
+    if again is None:
+        return "how many of them were written again is not known"
     written = f"{again:,} tokens written again" if again or not resent else ""
-    sent = f"{resent:,} tokens sent again as plain input" if resent else ""
-    return " and ".join(filter(None, (written, sent)))
+    sent = "" if resent == 0 else f"{tables.count(resent)} tokens sent again as plain input"
+    cost = surcharge(row, book)
+    price = "at a price that is not known" if cost is None else f"for {cost:.4f} USD more than reading them"
+    return f"{' and '.join(filter(None, (written, sent)))} {price}"
 
 
 def _verdict(row: CacheRow) -> str:
@@ -217,17 +230,34 @@ def _where(place: Place) -> str:
 
 
 def _summary(report: CacheReport, book: PriceBook) -> Iterable[str]:
-    hit = tables.percent(share_of(report.read, report.total))
-    yield f"hit rate: {hit} ({report.read:,} of {report.total:,} input tokens were read from the cache)"
-    costs = [surcharge(row, book) for row in report.rows if row.broken]
-    known = total_of(costs)
-    bound = "at least " if None in costs else ""
-    paid = f"tokens written again: {report.again:,}" + (
-        f", sent again as plain input: {report.resent:,}" if report.resent else ""
-    )
-    yield f"breaks: {report.broken:,}; {paid}, {bound}{known:.4f} USD more than read"
-    if not report.cached and report.total:
+    sums = report.sums
+    yield _hit_rate(sums)
+    yield "breaks: not known: no request could be judged" if sums.broken is None else _broken(report, book)
+    if not report.cached and sums.total and not sums.unread:
         yield "no request read or wrote anything: the cache is not used here"
     warm = [tables.name_of(session.session or tables.UNKNOWN) for session in report.sessions if session.warm]
     if warm:
         yield f"start with a warm cache: {', '.join(warm)}"
+
+
+def _hit_rate(sums: CacheSums) -> str:
+    if sums.read is None or sums.total is None:
+        return "hit rate: not known: no answer tells all of its input"
+    hit = tables.UNKNOWN if sums.hit_rate is None else tables.percent(sums.hit_rate)
+    open_ = sums.requests - sums.known
+    without = f"; not known for {open_:,} of {sums.requests:,} requests" if open_ else ""
+    return f"hit rate: {hit} ({sums.read:,} of {sums.total:,} input tokens were read from the cache{without})"
+
+
+def _broken(report: CacheReport, book: PriceBook) -> str:
+    """How many breaks there were, and what they cost, as far as is known."""
+    sums = report.sums
+    again, resent = bound(sums.again, sums.again_open), bound(sums.resent, sums.resent_open)
+    sent = f", sent again as plain input: {resent}" if sums.resent is None or sums.resent else ""
+    told = f"breaks: {bound(sums.broken, sums.unjudged > 0)}; tokens written again: {again}{sent}, "
+    costs = [surcharge(row, book) for row in report.rows if row.broken]
+    known = [cost for cost in costs if cost is not None]
+    if costs and not known:
+        return f"{told}at a price that is not known"
+    at_least = "at least " if len(known) < len(costs) or sums.unjudged else ""
+    return f"{told}{at_least}{total_of(known):.4f} USD more than read"

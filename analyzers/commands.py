@@ -33,7 +33,7 @@ def list_all(given: Given, unit: str, as_json: bool, check: bool) -> None:
     rows = _summaries(sources, measured, problems)
     report(problems)
     if as_json:
-        print_json([row.as_json() for row in rows])
+        print_json([row.with_failure() for row in rows])
     elif rows:
         tables.draw(tables.list_table(rows, unit))
     if not rows:
@@ -45,7 +45,7 @@ def list_all(given: Given, unit: str, as_json: bool, check: bool) -> None:
 def follow(given: Sequence[str], unit: str, as_json: bool) -> None:
     """One line per exchange, those that are there and then each as it ends, for ever."""
     for row in follow_folders(given, _unit(unit), lambda problem: report([problem])):
-        text = json.dumps(row.as_json()) if as_json else "  ".join(filter(None, tables.list_cells(row)))
+        text = json.dumps(row.with_failure()) if as_json else "  ".join(filter(None, tables.list_cells(row)))
         print(text, flush=True)
 
 

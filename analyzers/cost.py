@@ -33,7 +33,9 @@ type _Key = tuple[str | None, str | None, str | None, str | None]
 class Cost:
     """A sum over calls, in USD. ``usd``: what is known; ``most``: at the most, None when that cannot be told.
     ``priced``: calls in the sum, of which ``at_least`` have a lower bound only and ``estimated`` a range;
-    ``unpriced``: calls that cost something nobody knows; ``free``: failed calls, which cost nothing."""
+    ``unpriced``: calls that cost something nobody knows; ``free``: failed calls, which cost nothing. ``silent``: by
+    part, priced calls that tell nothing of it, ``loose``: such as tell some of it. ``awaited``: requests of batches
+    without a result, where there is no call."""
 
     usd: Decimal = _NONE
     most: Decimal | None = _NONE
@@ -43,19 +45,43 @@ class Cost:
     estimated: int = 0
     unpriced: int = 0
     free: int = 0
+    silent: Counter[str] = field(default_factory=Counter)
+    loose: Counter[str] = field(default_factory=Counter)
+    awaited: int = 0
 
     @property
     def calls(self) -> int:
         return self.priced + self.unpriced + self.free
 
     @property
+    def is_known(self) -> bool:
+        """Whether anything is known of the sum; of no calls at all, it is 0."""
+        return bool(self.priced or self.usd or not (self.unpriced or self.awaited))
+
+    @property
+    def known_usd(self) -> Decimal | None:
+        """What is known of the sum; None where nothing is."""
+        return self.usd if self.is_known else None
+
+    @property
     def is_complete(self) -> bool:
         """Whether the sum is exact: every call has a price, and none is a bound or a range."""
-        return not (self.unpriced or self.at_least or self.estimated)
+        return not (self.unpriced or self.at_least or self.estimated or self.awaited)
 
     @property
     def is_lower_bound(self) -> bool:
-        return bool(self.unpriced or self.at_least)
+        """Whether only a part of the sum is known."""
+        return self.is_known and bool(self.unpriced or self.at_least)
+
+    def known_part(self, name: str) -> Decimal | None:
+        """What is known of what was paid for one thing; None where nothing is."""
+        amount: Decimal = getattr(self.parts, name)
+        is_silent = self.priced and self.silent[name] == self.priced and not amount
+        return None if is_silent or not self.is_known else amount
+
+    def is_open(self, name: str) -> bool:
+        """Whether more may have been paid for one thing than is known."""
+        return bool(self.unpriced or self.silent[name] or self.loose[name])
 
     def add(self, found: Priced | Unpriced | None) -> None:
         """Adds what one call cost. None: it failed, and was not billed."""
@@ -74,6 +100,9 @@ class Cost:
             self.priced += 1
             self.at_least += found.most is None
             self.estimated += found.most is not None and not found.is_exact
+            if found.unknown or found.bounds:
+                self.silent.update(found.unknown)
+                self.loose.update(found.bounds)
 
     def add_amount(self, parts: Parts, usd: Decimal, most: Decimal | None) -> None:
         self.parts = self.parts.plus(parts)
@@ -87,6 +116,8 @@ class Cost:
         self.estimated += other.estimated
         self.unpriced += other.unpriced
         self.free += other.free
+        self.silent.update(other.silent)
+        self.loose.update(other.loose)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +208,10 @@ def cost_report(used: Report, book: PriceBook, zone: tzinfo = UTC) -> CostReport
     sessions = _summed(cells, lambda key: key[0])
     dates = _summed(cells, lambda key: key[2])
     sides = _summed(cells, lambda key: key[1] is None)
+    nothing = Cost(most=None if used.awaited else _NONE, awaited=used.awaited)
     return CostReport(
-        totals=_summed(cells, lambda key: None).get(None, Cost()),
-        main=sides.get(True, Cost()),
+        totals=_summed(cells, lambda key: None).get(None, nothing),
+        main=sides.get(True, Cost() if rows else nothing),
         agents=sides.get(False, Cost()),
         sessions=[Group(name, cost, firsts.get(name)) for name, cost in sessions.items()],
         threads=[Thread(*key, cost) for key, cost in _summed(cells, lambda key: key[:2]).items()],

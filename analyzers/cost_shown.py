@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, Decimal
+from functools import reduce
 from typing import Any
 
 from analyzers import tables
@@ -29,7 +30,7 @@ def exact(usd: Decimal) -> str:
 
 def report_json(report: CostReport, price_list: dict[str, Any]) -> dict[str, Any]:
     """What ``cost --json`` prints. USD as a number rounded to ten decimals, and in full as text; where ``complete`` is
-    false, ``usd`` is what is known. ``price_list``: which lists the prices are from."""
+    false, ``usd`` is what is known, null where nothing is. ``price_list``: which lists the prices are from."""
     return {
         "prices": price_list | {"used": list(report.sources)},
         "totals": cost_json(report.totals),
@@ -52,9 +53,10 @@ def report_json(report: CostReport, price_list: dict[str, Any]) -> dict[str, Any
 
 def cost_json(cost: Cost) -> dict[str, Any]:
     return {
-        **_usd("usd", cost.usd),
+        **_usd("usd", cost.known_usd),
         **_usd("usd_most", cost.most),
-        "parts": _parts_json(cost.parts),
+        "parts": _parts_json({name: cost.known_part(name) for name in Parts._fields}),
+        "parts_at_least": [name for name in Parts._fields if cost.is_open(name) and cost.known_part(name) is not None],
         "complete": cost.is_complete,
         "at_least": cost.is_lower_bound,
         "calls": cost.calls,
@@ -72,8 +74,13 @@ def _usd(name: str, usd: Decimal | None) -> dict[str, float | str | None]:
     return {name: as_number(usd), f"{name}_exact": exact(usd)}
 
 
-def _parts_json(parts: Parts) -> dict[str, float]:
-    return {name: as_number(usd) for name, usd in parts._asdict().items()}
+def _parts_json(parts: Mapping[str, Decimal | None]) -> dict[str, float | None]:
+    return {name: None if usd is None else as_number(usd) for name, usd in parts.items()}
+
+
+def _told(found: Priced, name: str) -> Decimal | None:
+    """What one call paid for one thing; None where nothing of it is known."""
+    return None if name in found.unknown else getattr(found.parts, name)
 
 
 def _group_json(kind: str, group: Group) -> dict[str, Any]:
@@ -87,7 +94,8 @@ def _row_json(row: CallCost) -> dict[str, Any]:
     if isinstance(found, Priced):
         shares = {name: as_number(parts.total) for name, parts in found.by_model}
         told |= _usd("usd", found.total) | _usd("usd_most", found.most)
-        told |= {"parts": _parts_json(found.parts), "exact": found.is_exact, "rules": list(found.rules)}
+        told |= {"parts": _parts_json({name: _told(found, name) for name in Parts._fields})}
+        told |= {"parts_at_least": sorted(found.bounds), "exact": found.is_exact, "rules": list(found.rules)}
         told |= {"source": found.source} | ({"models": shares} if shares else {})
     else:
         reason = "failed, and not billed" if found is None else found.reason
@@ -104,7 +112,7 @@ def _no_price_json(entry: NoPrice) -> dict[str, Any]:
 def _recorded_json(entry: RecordedCost) -> dict[str, Any]:
     return {
         "by": entry.by,
-        **_usd("usd", entry.usd),
+        **_usd("usd", entry.usd if entry.calls else None),
         "calls": entry.calls,
         "unpriced_calls": entry.unpriced,
         **_usd("unpriced_usd", entry.unpriced_usd),
@@ -155,13 +163,15 @@ def _threads(report: CostReport, most: int | None) -> list[Grid | str]:
 
 def _cells(cost: Cost) -> Iterable[str]:
     yield f"{cost.calls:,}"
-    if not cost.priced and not cost.usd:  # nothing in it has a price: no amount is known, and 0 would be one
-        nothing = tables.UNKNOWN if cost.unpriced else "0"
-        yield from (nothing,) * (len(_COLUMNS) - 1)
-        return
-    for part in cost.parts:
-        yield _amount(part)
-    yield bound(cost.usd, cost.most, cost.is_lower_bound)
+    for name in Parts._fields:
+        yield _part(cost.known_part(name))
+    usd = cost.known_usd
+    yield tables.UNKNOWN if usd is None else bound(usd, cost.most, cost.is_lower_bound)
+
+
+def _part(usd: Decimal | None) -> str:
+    """What is known of a part; whether that is all, the whole sum says."""
+    return tables.UNKNOWN if usd is None else _amount(usd)
 
 
 def bound(usd: Decimal, most: Decimal | None, at_least: bool) -> str:
@@ -190,16 +200,19 @@ def _requests(report: CostReport) -> Grid:
             tables.name_of(call.model or f"({call.requested or tables.UNKNOWN})"),
         )
         if isinstance(found, Priced):
-            parts = found.parts
-            writes = EXACT.add(parts.write_5m, parts.write_1h)
-            amounts = (*map(_amount, (parts.input, writes, parts.read, parts.output)),)
             usd = bound(found.total, found.most, False)
-            drawn.add(*head, *amounts, usd, tables.name_of("; ".join(found.rules)))
+            drawn.add(*head, *_row_parts(found), usd, tables.name_of("; ".join(found.rules)))
         elif isinstance(found, Unpriced):
             drawn.add(*head, *[tables.UNKNOWN] * 5, tables.name_of(f"unpriced: {found.reason}"))
         else:
             drawn.add(*head, *["0"] * 5, "failed, and not billed")
     return drawn
+
+
+def _row_parts(found: Priced) -> Iterable[str]:
+    for names in (("input",), ("write_5m", "write_1h"), ("read",), ("output",)):
+        known = [usd for name in names if (usd := _told(found, name)) is not None]
+        yield _part(reduce(EXACT.add, known) if known else None)
 
 
 def _calls(number: int, one: str = "", many: str = "") -> str:
@@ -210,7 +223,11 @@ def _calls(number: int, one: str = "", many: str = "") -> str:
 def _remarks(report: CostReport, lists: str) -> Iterable[str]:
     """What the tables do not show: what the sums are worth, what is not in them, and whose prices they are."""
     totals = report.totals
-    if totals.unpriced:
+    if not totals.is_known:
+        yield "the total is not known: " + (
+            f"{_calls(totals.unpriced, 'has', 'have')} no price" if totals.unpriced else "there is no call in it"
+        )
+    elif totals.unpriced:
         yield f"the total is at least {_amount(totals.usd)} USD: {_calls(totals.unpriced, 'has', 'have')} no price"
     elif totals.at_least:
         yield f"the total is at least {_amount(totals.usd)} USD: a part of {_calls(totals.at_least)} is unknown"
@@ -236,7 +253,8 @@ def _remarks(report: CostReport, lists: str) -> Iterable[str]:
         if given.unpriced:
             verb = "is" if given.unpriced == 1 else "are"
             told += f", of which {_amount(given.unpriced_usd)} for {given.unpriced:,} that {verb} unpriced"
-        yield told
+        if given.calls:
+            yield told
         if given.zeros:
             yield f"recorded in {whose} as 0 beside tokens, which is not trusted: {_calls(given.zeros)}"
     for found in report.set_aside:

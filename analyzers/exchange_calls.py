@@ -127,7 +127,8 @@ def _batch(exchange: Exchange) -> Iterable[Call]:
         result = line.get("result") if type(line) is dict else None
         if type(result) is not dict or "custom_id" not in line:
             continue
-        message = result.get("message") if result.get("type") == "succeeded" else None
+        failed = result.get("type") != "succeeded"
+        message = None if failed else result.get("message")
         usage, _ = Usage.from_json(message.get("usage")) if type(message) is dict else (None, ())
         yield Call(
             time=exchange.time,
@@ -137,9 +138,9 @@ def _batch(exchange: Exchange) -> Iterable[Call]:
             requested=None,
             message_id=_word(message, "id"),
             request_id=None,
-            state="completed" if message is not None else "failed",
-            spent=of_usage(usage) if message is not None else Spent(0, 0, 0, 0, 0, 0),
-            billed=billed_of(usage) if message is not None else Spent(0, 0, 0, 0, 0, 0),
+            state="failed" if failed else "completed",
+            spent=Spent(0, 0, 0, 0, 0, 0) if failed else of_usage(usage),
+            billed=Spent(0, 0, 0, 0, 0, 0) if failed else billed_of(usage),
             place=f"{exchange.place}, result {position + 1}",
             terms=terms_of(usage, batch=True),
             passes=passes_of(usage, None),

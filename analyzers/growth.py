@@ -42,9 +42,9 @@ class Counted(NamedTuple):
 class TurnGrowth:
     """One turn of a thread. ``turn``: its number in the thread, ``n``: that of the request. ``counted``: tokens that it
     sent; ``prompt``: tokens of its prompt as the model last saw it: other than ``counted`` where the server counted
-    several passes. ``sent``: tokens of all turns so far, a lower bound with ``at_least``; ``is_exact``: as the server
-    counted them. ``added``: tokens that the prompt has more than that of the turn before; ``usd`` None: not priced.
-    ``unbilled``: the API said no, so it is in no sum."""
+    several passes. ``sent``: tokens of all turns so far, None while none has a count, a lower bound with ``at_least``;
+    ``is_exact``: as the server counted them. ``added``: tokens that the prompt has more than that of the turn before;
+    ``usd`` None: not priced. ``unbilled``: the API said no, so it is in no sum."""
 
     turn: int
     n: int
@@ -52,7 +52,7 @@ class TurnGrowth:
     model: str | None
     counted: Counted | None
     prompt: int | None
-    sent: int
+    sent: int | None
     at_least: bool
     is_exact: bool
     added: int | None
@@ -93,8 +93,8 @@ class Forecast:
 @dataclass(frozen=True, slots=True)
 class ThreadGrowth:
     """One thread. ``since``: the turn at which the stretch begins that was fitted: the newest one of enough turns;
-    ``typed`` and ``chars``: of all its turns together, as far as they are known; ``limit`` None: the model's is not
-    known."""
+    ``typed`` and ``chars``: of all its turns together, as far as they are known, a lower bound where ``is_typed_open``
+    or ``is_chars_open``; ``limit`` None: the model's is not known."""
 
     session: str
     agent: str | None
@@ -111,6 +111,14 @@ class ThreadGrowth:
     def typed(self) -> int | None:
         known = [turn.sizes.typed for turn in self.turns if turn.sizes.typed is not None and turn.step != "repeated"]
         return sum(known) if known else None
+
+    @property
+    def is_typed_open(self) -> bool:
+        return any(turn.sizes.typed is None for turn in self.turns if turn.step != "repeated")
+
+    @property
+    def is_chars_open(self) -> bool:
+        return any(turn.sizes.chars is None for turn in self.turns)
 
     @property
     def chars(self) -> int | None:
@@ -218,7 +226,7 @@ def _turns(
     said_no = [turn.trace.ended in _SAID_NO and one == NOTHING for turn, one in zip(thread.turns, spent, strict=True)]
     counted = _counted(sizes, spent, said_no)
     out: list[TurnGrowth] = []
-    sent, at_least, is_exact, before = 0, False, True, None
+    sent, at_least, is_exact, is_known, before = 0, False, True, False, None
     rows = zip(thread.turns, own, counted, said_no, sizes, strict=True)
     for number, (turn, call, one, unbilled, size) in enumerate(rows, 1):
         prompt = size.context if size.context is not None else one.tokens if one is not None else None
@@ -226,8 +234,10 @@ def _turns(
             sent += one.tokens if one is not None else 0
             at_least = at_least or one is None
             is_exact = is_exact and one is not None and one.source == "server"
+        is_known = is_known or one is not None
+        so_far = (sent, at_least, is_exact) if is_known else (None, False, False)
         added = prompt - before if prompt is not None and before is not None else None
-        out.append(_turn(number, turn, call, one, prompt, (sent, at_least, is_exact), added, unbilled, size, book))
+        out.append(_turn(number, turn, call, one, prompt, so_far, added, unbilled, size, book))
         before = prompt if prompt is not None else before
     return tuple(out)
 
@@ -238,7 +248,7 @@ def _turn(
     call: Call | None,
     counted: Counted | None,
     prompt: int | None,
-    so_far: tuple[int, bool, bool],
+    so_far: tuple[int | None, bool, bool],
     added: int | None,
     unbilled: bool,
     sizes: TurnSizes,

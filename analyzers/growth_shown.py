@@ -14,6 +14,7 @@ from analyzers.growth_model import Carried, Resent, milestones
 from analyzers.prices import as_number
 from analyzers.strategies import Settings
 from analyzers.tables import Grid
+from analyzers.usage_shown import bound
 
 _SOURCES = {
     "server": "counted by the server",
@@ -45,6 +46,7 @@ def thread_json(thread: ThreadGrowth) -> dict[str, Any]:
         "turns": [_turn_json(turn) for turn in thread.turns],
         "typed_chars": thread.typed,
         "sent_chars": thread.chars,
+        "at_least": [name for name, amount, is_open in _bounds(thread) if amount is not None and is_open],
         "fitted_from_turn": thread.since,
         "fit": _fit_json(thread.fitted) if thread.fitted is not None else None,
         "carried": [_carried_json(one) for one in thread.carried],
@@ -52,6 +54,10 @@ def thread_json(thread: ThreadGrowth) -> dict[str, Any]:
         "limit": _forecast_json(thread.given_limit, "tokens"),
         "budget": _forecast_json(thread.budget, "usd"),
     }
+
+
+def _bounds(thread: ThreadGrowth) -> Sequence[tuple[str, int | None, bool]]:
+    return ("typed_chars", thread.typed, thread.is_typed_open), ("sent_chars", thread.chars, thread.is_chars_open)
 
 
 def _turn_json(turn: TurnGrowth) -> dict[str, Any]:
@@ -168,12 +174,20 @@ def _turn_table(thread: ThreadGrowth, every: bool) -> Grid:
             turn.step,
             _sent(turn),
             tables.UNKNOWN if turn.added is None else f"{turn.added:+,}",
-            f"{'≥' if turn.at_least else '' if turn.is_exact else '~'}{turn.sent:,}",
+            _so_far(turn),
             tables.count(turn.spent.output),
             tables.count(turn.sizes.typed),
             tables.count(turn.sizes.chars),
         )
     return drawn
+
+
+def _so_far(turn: TurnGrowth) -> str:
+    return tables.UNKNOWN if turn.sent is None else f"{_mark(turn)}{turn.sent:,}"
+
+
+def _mark(turn: TurnGrowth) -> str:
+    return "≥" if turn.at_least else "" if turn.is_exact else "~"
 
 
 def _sent(turn: TurnGrowth) -> str:
@@ -209,7 +223,10 @@ def _said(thread: ThreadGrowth) -> Iterator[str]:
 def _in_all(thread: ThreadGrowth) -> str:
     if len(thread.turns) == 1 or not thread.typed or thread.chars is None:
         return ""
-    return f"; in all {thread.typed:,} typed, {thread.chars:,} sent: {thread.chars / thread.typed:,.0f} for each"
+    typed, sent = bound(thread.typed, thread.is_typed_open), bound(thread.chars, thread.is_chars_open)
+    is_open = thread.is_typed_open or thread.is_chars_open
+    for_each = "" if is_open else f": {thread.chars / thread.typed:,.0f} for each"
+    return f"; in all {typed} typed, {sent} sent{for_each}"
 
 
 def _fit_lines(found: Fit, since: int) -> Iterator[str]:

@@ -74,7 +74,8 @@ class Priced:
     """What a call cost. ``total``: the sum of ``parts``; ``most``: what it cost at the most, ``total`` when that is
     exact, None when ``total`` is only a lower bound. ``loose``: what it holds may not have been billed. ``rules``:
     what was applied, in words; ``source``: the price list; ``by_model``: the passes' shares, unless all are the
-    model's that served the call."""
+    model's that served the call. ``unknown``: names of the parts of which nothing is known, ``bounds``: of those that
+    are lower bounds."""
 
     total: Decimal
     most: Decimal | None
@@ -83,6 +84,8 @@ class Priced:
     source: str
     loose: bool = False
     by_model: tuple[tuple[str, Parts], ...] = ()
+    unknown: frozenset[str] = frozenset()
+    bounds: frozenset[str] = frozenset()
 
     @property
     def is_exact(self) -> bool:
@@ -238,6 +241,11 @@ def price(call: Call, book: PriceBook) -> Priced | Unpriced:
         rules.append("in it is what a failed attempt had spent, billed or not")
     open_ = open_ or high.open_
     total = low.parts.total
+    unknown, bounds = _not_told(passes, plans, terms)
+    if not total and unknown.issuperset(Parts._fields[:-1]):
+        return Unpriced(told[0] if told else "no usage was recorded", model_of(name).base)
+    if call.state != "completed":
+        bounds |= {"output"} - unknown
     return Priced(
         total=total,
         most=None if open_ else total if high.parts is low.parts else max(total, high.parts.total),
@@ -246,7 +254,29 @@ def price(call: Call, book: PriceBook) -> Priced | Unpriced:
         source=" and ".join(dict.fromkeys(plan.source for plan in known)),
         loose=call.partial,
         by_model=() if all(base == model_of(name).base for base, _ in low.by_model) else low.by_model,
+        unknown=unknown,
+        bounds=bounds,
     )
+
+
+def _not_told(
+    passes: Sequence[Pass], plans: Sequence[_Plan | Unpriced], terms: Terms
+) -> tuple[frozenset[str], frozenset[str]]:
+    """The parts of which no pass tells anything, and those of which some pass does not: a counter is open, or has no
+    rate."""
+    told: set[str] = set()
+    open_: set[str] = set()
+    for one, plan in zip(passes, plans, strict=True):
+        if isinstance(plan, Unpriced):
+            open_.update(Parts._fields)
+            continue
+        spent, rates = one.spent, plan.rates
+        written = (spent.written_5m, spent.written_1h) if spent.written is None else (spent.written, spent.written)
+        counts = (spent.fresh, *written, spent.read, spent.output, terms.web_searches)
+        prices = (rates.input, rates.write_5m, rates.write_1h, rates.read, rates.output, plan.web_search)
+        for name, number, rate in zip(Parts._fields, counts, prices, strict=True):
+            (open_ if number is None or (number and rate is None) else told).add(name)
+    return frozenset(open_ - told), frozenset(open_ & told)
 
 
 def _price_plainly(call: Call, name: str, book: PriceBook) -> Priced | Unpriced | None:

@@ -23,7 +23,8 @@ class TurnRow:
     message thread; ``wire_chars`` and ``prompt_chars``: characters of both, where wire and prompt differ (the latter
     None when ``partial``: the start of the message thread was not recorded). ``attempted``: what its failed attempts
     had spent, as far as they said, which may or may not have been billed. ``at_least``: the messages were counted in a
-    log that keeps no requests, nor the messages of the system among them."""
+    log that keeps no requests, nor the messages of the system among them. ``unfinished``: its answer has no final
+    counts."""
 
     n: int
     time: float | None
@@ -41,6 +42,12 @@ class TurnRow:
     spent: Spent
     attempted: tuple[Spent, ...] = ()
     at_least: bool = False
+    unfinished: bool = False
+
+    @property
+    def is_loose(self) -> bool:
+        """Whether it may have spent more than was counted."""
+        return self.unfinished or bool(self.attempted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +60,11 @@ class ThreadRow:
     sums: Sum
 
     @property
+    def is_loose(self) -> bool:
+        """Whether its turns may have spent more than was counted."""
+        return any(turn.is_loose for turn in self.turns)
+
+    @property
     def messages(self) -> tuple[int | None, ...]:
         """Messages of each prompt, in turn: 1, 3, 5, 7 when every turn resends everything."""
         return tuple(turn.messages if turn.prompt_messages is None else turn.prompt_messages for turn in self.turns)
@@ -61,7 +73,8 @@ class ThreadRow:
 @dataclass(frozen=True, slots=True)
 class SideRow:
     """One side call. ``counted``: the answer of a count of tokens; ``calls``: how many calls of a model it stands for:
-    none for what asks no model, several for the results of a batch."""
+    none for what asks no model, several for the results of a batch. ``is_loose``: it may have spent more than was
+    counted."""
 
     n: int
     time: float | None
@@ -71,6 +84,7 @@ class SideRow:
     spent: Spent
     calls: int = 1
     failed_attempts: int = 0
+    is_loose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +109,17 @@ class SessionRow:
     path_sums: Sum
     notes: tuple[str, ...]
 
+    @property
+    def is_loose(self) -> bool:
+        """Whether its calls may have spent more than was counted."""
+        return any(thread.is_loose for thread in self.threads) or any(side.is_loose for side in self.side)
+
+    @property
+    def is_path_loose(self) -> bool:
+        """Whether the turns of its current path may have spent more than was counted."""
+        path = set(self.path)
+        return any(turn.is_loose for thread in self.threads for turn in thread.turns if turn.n in path)
+
 
 def session_rows(lineage: Lineage, calls: Sequence[Sequence[Call]]) -> list[SessionRow]:
     """The sessions in the order of their first call. ``calls``: of each exchange, by number from 1."""
@@ -108,6 +133,8 @@ def _row(session: Session, calls: Sequence[Sequence[Call]]) -> SessionRow:
         sums.add_sum(thread.sums)
     seen: set[str] = set()
     side = tuple(_side(call, calls, sums, seen) for call in sorted(session.side, key=lambda call: call.n))
+    if not sums.count and any(_is_awaited(call) for call in session.side):
+        sums.add(NOTHING)
     path = {turn.n for turn in session.path}
     times = [time for time in _times(session) if time is not None]
     turns = [turn for thread in session.threads for turn in thread.turns]
@@ -127,6 +154,11 @@ def _row(session: Session, calls: Sequence[Sequence[Call]]) -> SessionRow:
         path_sums=_turn_sums(turn for thread in threads for turn in thread.turns if turn.n in path),
         notes=tuple(session.notes),
     )
+
+
+def _is_awaited(call: SideCall) -> bool:
+    """Whether it is a batch that was accepted: what that spends is told with its results."""
+    return call.kind == "batch" and call.trace.ended not in _SAID_NO
 
 
 def _times(session: Session) -> Iterable[float | None]:
@@ -185,6 +217,7 @@ def _turn(turn: Turn, calls: Sequence[Sequence[Call]]) -> TurnRow:
         spent=own[0].spent if own else NOTHING,
         attempted=tuple(attempted),
         at_least=trace.logged and trace.node is None,
+        unfinished=bool(own) and own[0].state == "unfinished",
     )
 
 
@@ -210,6 +243,7 @@ def _side(call: SideCall, calls: Sequence[Sequence[Call]], sums: Sum, seen: set[
         spent=spent,
         calls=len(found) if asks else 0,
         failed_attempts=len(call.attempts),
+        is_loose=asks and (bool(attempted) or any(one.state == "unfinished" for one in found)),
     )
 
 

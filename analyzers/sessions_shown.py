@@ -12,7 +12,7 @@ from analyzers.sessions import SessionRow, SideRow, ThreadRow, TurnRow
 from analyzers.spent import Sum
 from analyzers.tables import Grid
 from analyzers.usage import known, total_input
-from analyzers.usage_shown import bound, spent_json, sums_json
+from analyzers.usage_shown import at_least, bound, spent_json, sums_json
 from analyzers.wire.moment import timestamp
 
 _SIDE_WORDS = {
@@ -44,14 +44,19 @@ def _session_json(row: SessionRow) -> dict[str, Any]:
         "warm_start": row.warm,
         "calls": row.calls,
         "failed_attempts": row.failed_attempts,
-        "usage": sums_json(row.sums) | {"complete": not row.sums.at_least("fresh", "written", "read", "output")},
+        "usage": _usage_json(row.sums, loose=row.is_loose),
         "current_path": list(row.path),
-        "current_path_usage": sums_json(row.path_sums)
-        | {"complete": not row.path_sums.at_least("fresh", "written", "read", "output")},
+        "current_path_usage": _usage_json(row.path_sums, loose=row.is_path_loose),
         "threads": [_thread_json(thread) for thread in row.threads],
         "side_calls": [_side_json(side) for side in row.side],
         "notes": list(row.notes),
     }
+
+
+def _usage_json(sums: Sum, *, loose: bool) -> dict[str, Any]:
+    """Sums, with the names of those that are lower bounds."""
+    complete = not (loose or sums.at_least("fresh", "written", "read", "output"))
+    return sums_json(sums) | {"complete": complete, "at_least": at_least(sums, loose=loose)}
 
 
 def _thread_json(thread: ThreadRow) -> dict[str, Any]:
@@ -61,6 +66,7 @@ def _thread_json(thread: ThreadRow) -> dict[str, Any]:
         "session_from": thread.session_from,
         "current": thread.current,
         "messages": list(thread.messages),
+        "usage": _usage_json(thread.sums, loose=thread.is_loose),
         "turns": [_turn_json(turn) for turn in thread.turns],
     }
 
@@ -127,7 +133,7 @@ def _session_cells(row: SessionRow) -> tuple[str, ...]:
         f"{row.calls:,}",
         "",
         start,
-        *_sum_cells(row.sums),
+        *_sum_cells(row.sums, loose=row.is_loose),
         ", ".join(_session_words(row)),
     )
 
@@ -161,7 +167,7 @@ def _thread_cells(thread: ThreadRow, main: bool) -> tuple[str, ...]:
         f"{len(thread.turns):,}",
         message_counts(thread.messages, [turn.at_least for turn in thread.turns]),
         "",
-        *_sum_cells(thread.sums),
+        *_sum_cells(thread.sums, loose=thread.is_loose),
         ", ".join(_thread_words(thread)),
     )
 
@@ -200,8 +206,8 @@ def message_counts(counts: Sequence[int | None], at_least: Sequence[bool]) -> st
     return " ".join(told)
 
 
-def _sum_cells(sums: Sum) -> tuple[str, str]:
+def _sum_cells(sums: Sum, *, loose: bool) -> tuple[str, str]:
     return (
         bound(total_input(sums), sums.at_least("fresh", "written", "read")),
-        bound(known(sums, "output"), sums.at_least("output")),
+        bound(known(sums, "output"), sums.at_least("output") or loose),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.text import Text
@@ -21,7 +21,7 @@ from analyzers.wire.record import note_json
 def shown_json(exchange: Exchange, row: Summary, ledger: Ledger | None, prompt: Rebuilt | None) -> dict[str, Any]:
     """What ``show --json`` prints: the summary's members, and the ledger with every row; null for what is unknown.
     ``prompt``: the whole of what a message thread's request carries the end of; null for other requests."""
-    shown = row.as_json()
+    shown = row.with_failure()
     del shown["fields"], shown["chars"]
     shown |= {
         "unit": None,
@@ -115,10 +115,21 @@ def print_shown(
             lines += ["", safe(prompt_line(prompt, ledger.unit))]
         lines += [tables.difference(found) for found in ledger.differences]
     lines += ["", tables.usage_line(row)]
-    response = exchange.response
-    if response is not None and response.error is not None:
-        error = response.error
-        said = f"{error.type or tables.UNKNOWN}: {error.message or tables.UNKNOWN}"
-        lines.append(f"error: {safe(said)} ({safe(row.request_id or 'no request id')})")
+    lines += _failures(exchange, row)
     lines += [tables.note_line(note) for note in notes(exchange)]
     tables.draw(*lines)
+
+
+def _failures(exchange: Exchange, row: Summary) -> Iterator[str]:
+    """Why it failed: the API's own words, those of the recorder or of the file, else that nothing says so."""
+    response = exchange.response
+    error = response.error if response is not None else None
+    whose = f"({safe(row.request_id or 'no request id')})"
+    if error is not None:
+        said = f"{error.type or tables.UNKNOWN}: {error.message or tables.UNKNOWN}"
+        yield f"error: {safe(said)} {whose}"
+    if row.failure:
+        yield f"failure: {tables.name_of(row.failure)}{'' if error is not None else f' {whose}'}"
+    elif error is None and row.ended in ("error", "unreachable"):
+        status = "no status" if row.status is None else f"status {row.status}"
+        yield f"error: {status}, and no reason was recorded {whose}"

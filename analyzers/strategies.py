@@ -88,15 +88,16 @@ class Forgotten:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """One way with one cache. ``input``: tokens by counter, over all requests and summarising calls; ``usd_input``:
-    their price; ``usd``: with all answers and summaries, at least so much with ``at_least``: an answer's tokens are not
-    known. None: a model has no price. ``summarising``: the part of it that summarising calls are: number, input,
-    output, USD. ``largest``: tokens of the largest prompt, ``over``: number of requests above the limit."""
+    """One way with one cache. ``input``: tokens by counter, over all requests and summarising calls; ``output``: of
+    answers and summaries, None where no answer has a count; ``usd_input``: the price of the input, ``usd``: with all
+    answers and summaries, at least so much with ``at_least``: an answer's tokens are not known. None: a model has no
+    price. ``summarising``: the part of it that summarising calls are: number, input, output, USD. ``largest``: tokens
+    of the largest prompt, ``over``: number of requests above the limit."""
 
     way: Way
     cache: Cache
     input: Spent
-    output: int
+    output: int | None
     usd_input: Decimal | None
     usd: Decimal | None
     at_least: bool
@@ -323,7 +324,7 @@ def replay(
         way,
         cache,
         sums.spent(),
-        sums.output,
+        sums.output if extra.output or any(asking.output is not None for asking in talk.askings) else None,
         sums.usd_input,
         sums.usd,
         any(asking.output is None for asking in talk.askings),

@@ -13,6 +13,8 @@ from analyzers.replayed_talk import Talk
 from analyzers.spent import Sum
 from analyzers.strategies import Replay, Settings
 from analyzers.tables import Grid
+from analyzers.usage import known, total_input
+from analyzers.usage_shown import bound
 
 type Recorded = tuple[Sum, Decimal | None]
 """What a thread really spent, and its price."""
@@ -36,11 +38,11 @@ def what_if_json(talk: Talk, found: Sequence[Replay], settings: Settings, record
 def _recorded_json(recorded: Recorded) -> dict[str, Any]:
     sums, price = recorded
     return {
-        "input_tokens": sums["fresh"],
-        "cache_creation_input_tokens": sums["written"],
-        "cache_read_input_tokens": sums["read"],
-        "total_input_tokens": sums["fresh"] + sums["written"] + sums["read"],
-        "output_tokens": sums["output"],
+        "input_tokens": known(sums, "fresh"),
+        "cache_creation_input_tokens": known(sums, "written"),
+        "cache_read_input_tokens": known(sums, "read"),
+        "total_input_tokens": total_input(sums),
+        "output_tokens": known(sums, "output"),
         "at_least": sums.at_least("fresh", "written", "read", "output"),
         "usd": usd(price),
     }
@@ -103,10 +105,10 @@ def words(one: Replay, settings: Settings) -> str:
 
 def _recorded_cells(recorded: Recorded) -> tuple[str, ...]:
     sums, price = recorded
-    bound = "≥" if sums.at_least("fresh", "written", "read") else ""
-    total = sums["fresh"] + sums["written"] + sums["read"]
-    parts = (f"{sums[name]:,}" for name in ("fresh", "written", "read"))
-    return ("as recorded", "", f"{bound}{total:,}", *parts, "", _money(price), "", "")
+    names = ("fresh", "written", "read")
+    total = bound(total_input(sums), sums.at_least(*names))
+    parts = (bound(known(sums, name), sums.at_least(name)) for name in names)
+    return ("as recorded", "", total, *parts, "", _money(price), "", "")
 
 
 def _cells(one: Replay, settings: Settings, *, first: bool) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from analyzers.wire.moment import timestamp
 @dataclass(frozen=True, slots=True)
 class Summary:
     """``n``: number of the request in time order. ``chars``: in the unit asked for. ``at_least_input``: the known
-    part of the input, in tokens."""
+    part of the input, in tokens. ``failure``: why it failed, in the words of the recorder or of the file."""
 
     n: int
     time: float | None
@@ -41,6 +41,7 @@ class Summary:
     ended: str
     reason: str | None
     taken: str | None
+    failure: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The summary with the API's own names for its counters, null for unknown."""
@@ -67,6 +68,10 @@ class Summary:
             "reason": self.reason,
             "taken": self.taken,
         }
+
+    def with_failure(self) -> dict[str, Any]:
+        """The same, and why it failed, which is free text and may name hosts."""
+        return self.as_json() | {"failure": self.failure}
 
 
 def summarise(exchange: Exchange, n: int, unit: Unit = CHARS) -> Summary:
@@ -96,6 +101,7 @@ def summarise(exchange: Exchange, n: int, unit: Unit = CHARS) -> Summary:
         error=error.type or error.message if error is not None else None,
         request_id=request_id_of(exchange),
         ended=exchange.ended,
+        failure=response.failure if response is not None else None,
         reason=request.reason if request is not None else "the answer's request was not found",
         taken=exchange.taken,
     )

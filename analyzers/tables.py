@@ -28,6 +28,8 @@ UNKNOWN = "?"
 _BETWEEN = "   "
 _LONGEST_NAME = 120
 
+_FAILED = ("error", "unreachable", "client_gone", "upstream_cut", "proxy_stopped")
+
 STEP_WORDS = {
     "characters": "characters of content",
     "field_names": "names of the fields",
@@ -187,9 +189,9 @@ def input_sum(row: Summary, *names: str) -> str:
 
 
 def ending(row: Summary) -> str:
-    """How it ended, with the error's type and the id that support asks for."""
+    """How it ended; where it failed, with the status, the error's type and the id that support asks for."""
     words = [row.ended]
-    if row.ended == "error":
+    if row.ended in _FAILED:
         words += [str(row.status)] if row.status is not None else []
         words += [safe(row.error)] if row.error else []
         words += [safe(row.request_id)] if row.request_id else []
@@ -230,7 +232,7 @@ def list_cells(row: Summary) -> tuple[str, ...]:
         count(row.chars),
         input_sum(row),
         count(row.output_tokens),
-        ending(row),
+        ending(row) + (f": {name_of(row.failure)}" if row.failure else ""),
     )
 
 

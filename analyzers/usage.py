@@ -15,7 +15,7 @@ from typing import Any
 
 from analyzers.calls import Call
 from analyzers.replays import SetAside
-from analyzers.spent import Sum, summed
+from analyzers.spent import NOTHING, Sum, summed
 
 DAY = 86400
 
@@ -49,11 +49,16 @@ class Totals:
         self.partial += other.partial
         self.web_searches += other.web_searches
 
+    @property
+    def is_loose(self) -> bool:
+        """Whether the output, or what was tried, may be more than was counted."""
+        return self.unfinished > 0 or self.partial > 0
+
     def is_complete(self, sums: Sum) -> bool:
         """Whether ``spent`` or ``billed`` is exact: no call unfinished or perhaps billed in part, no counter
         unknown."""
         open_ = sums.at_least("fresh", "written", "read", "output")
-        return not (open_ or self.unfinished or self.partial)
+        return not (open_ or self.is_loose)
 
 
 def known(sums: Sum, part: str) -> int | None:
@@ -125,10 +130,10 @@ def report(
         if time is not None and session not in firsts:
             firsts[session] = time
     cells = {key: totals_of(group) for key, group in groups.items()}
-    everything = summed_up(cells.values())
+    unknown = Totals(_of_nothing_known(), _of_nothing_known()) if awaited and not counted else None
     return Report(
-        totals=everything,
-        main=summed_up(cell for key, cell in cells.items() if not key[1]),
+        totals=unknown or summed_up(cells.values()),
+        main=unknown or summed_up(cell for key, cell in cells.items() if not key[1]),
         agents=summed_up(cell for key, cell in cells.items() if key[1]),
         sessions=_groups(cells, 0, firsts),
         models=_groups(cells, 2, {}),
@@ -164,6 +169,11 @@ def totals_of(calls: Sequence[Call]) -> Totals:
         partial=sum([call.partial for call in calls]),
         web_searches=sum([call.terms.web_searches for call in calls if call.terms is not None]),
     )
+
+
+def _of_nothing_known() -> Sum:
+    """What was spent by requests that are there, and of which no call tells."""
+    return summed([NOTHING])
 
 
 def summed_up(many: Iterable[Totals]) -> Totals:

@@ -68,15 +68,19 @@ def totals_json(totals: Totals, sums: Sum) -> dict[str, Any]:
         "failed_attempts": totals.failed_attempts,
         "web_search_requests": totals.web_searches,
         "complete": totals.is_complete(sums),
-        "at_least": [
-            name for name, parts in BOUNDS.items() if sums.at_least(*parts) or (name in _LOOSE and _is_loose(totals))
-        ],
+        "at_least": at_least(sums, loose=totals.is_loose),
     }
 
 
-def _is_loose(totals: Totals) -> bool:
-    """Whether the output, or what was tried, may be more than was counted."""
-    return totals.unfinished > 0 or totals.partial > 0
+def at_least(sums: Sum, *, loose: bool) -> list[str]:
+    """The sums that are lower bounds, by the API's names; those of which nothing is known are none. ``loose``: of some
+    call the output, or what was tried, may be more than was counted."""
+    told = sums_json(sums)
+    return [
+        name
+        for name, parts in BOUNDS.items()
+        if told[name] is not None and (sums.at_least(*parts) or (name in _LOOSE and loose))
+    ]
 
 
 def sums_json(sums: Sum) -> dict[str, int | None]:
@@ -175,12 +179,11 @@ def _threads(report: Report) -> Grid:
 
 def _cells(totals: Totals) -> Iterable[str]:
     sums = totals.spent
-    loose = totals.unfinished > 0 or totals.partial > 0
     yield f"{totals.requests:,}"
     for part in ("fresh", "written_5m", "written_1h", "read"):
         yield bound(known(sums, part), sums.at_least(part))
     yield bound(total_input(sums), sums.at_least("fresh", "written", "read"))
-    yield bound(known(sums, "output"), sums.at_least("output") or loose)
+    yield bound(known(sums, "output"), sums.at_least("output") or totals.is_loose)
     yield bound(known(sums, "thinking"), sums.at_least("thinking"))
 
 
@@ -217,7 +220,12 @@ def _remarks(report: Report) -> Iterable[str]:
     exact = totals.is_complete(totals.spent)
     of_calls = " of the calls that the logs hold" if report.from_logs else ""
     of_calls = of_calls or (" of the calls above" if report.awaited else "")
-    yield f"every billed sum{of_calls} is exact" if exact else "≥: at least, because counters are unknown or not final"
+    if exact:
+        yield f"every billed sum{of_calls} is exact"
+    elif all(amount is None for amount in sums_json(totals.spent).values()):
+        yield "what was spent is not known: no counter was recorded"
+    else:
+        yield "≥: at least, because counters are unknown or not final"
     if report.from_logs:
         yield (
             f"calls told by a client's log: {report.from_logs:,}; logs leave out failed attempts, summaries for "

@@ -170,7 +170,7 @@ def test_what_was_streamed_and_not_kept_is_known_from_the_record(view: MessagesC
     assert "input ? " in shown(one).text  # never 0
     view.records[one.id] = told_of(12, {}, RECORD)  # type: ignore[attr-defined]
     heading, cost = shown(one).text.split("\n")[:2]
-    assert heading.startswith("#12 ") and heading.endswith("client_gone")
+    assert heading.startswith("#12 ") and heading.endswith("client_gone 200")
     assert cost.startswith("input 4,307 = 7 in + 300 cache write + 4,000 cache read")
 
 

@@ -94,3 +94,22 @@ def test_the_parts_are_all_that_was_read_and_written() -> None:
 def test_without_a_price_the_tokens_are_told_all_the_same() -> None:
     (one,) = found((talk(1), spent(5, 10_000, 0)), model="claude-nobody-9").values()
     assert (one.written, one.saved, one.paid, one.net) == (10_000, Decimal(0), None, None)
+
+
+def test_a_request_that_does_not_tell_leaves_its_places_open() -> None:
+    places = found((talk(1), spent(5, 10_000, 0)), (talk(2), Spent()))
+    (one,) = places.values()
+    assert (one.requests, one.written, one.read) == (2, 10_000, 0)
+    assert one.at_least == ["cache_creation_input_tokens", "cache_read_input_tokens", "saved_usd", "paid_usd"]
+    assert (one.saved, one.paid, one.net) == (0, Decimal("0.01"), None)
+
+
+def test_where_no_request_tells_nothing_is_known() -> None:
+    (one,) = found((talk(1), Spent()), (talk(2), Spent())).values()
+    assert (one.requests, one.written, one.read, one.saved, one.paid, one.net) == (2, *[None] * 5)
+    assert one.at_least == []
+
+
+def test_a_0_that_was_told_stays_0() -> None:
+    (one,) = found((talk(1), spent(5, 0, 0))).values()
+    assert (one.written, one.read, one.saved, one.paid, one.net, one.at_least) == (0, 0, 0, 0, 0, [])

@@ -84,6 +84,20 @@ def test_tokens_written_again_are_no_more_than_were_written() -> None:
     assert rows[1].again == 300
 
 
+def test_what_was_written_again_is_not_known_without_the_counter() -> None:
+    rows = rows_of(seen(1, spent(0, 1000)), seen(2, spent(200, None)))
+    assert (rows[1].holds, rows[1].broken, rows[1].again, rows[1].resent) == (False, True, None, None)
+    unknown = rows_of(seen(1, spent(0, 1000)), seen(2, spent(None, 300)))[1]
+    assert (unknown.is_judged, unknown.broken, unknown.again, unknown.resent) == (False, False, None, None)
+
+
+def test_what_was_sent_again_is_not_known_without_the_counter() -> None:
+    fresh = spent(200, 300)._replace(fresh=None)
+    assert rows_of(seen(1, spent(0, 1000)), seen(2, fresh))[1].resent is None
+    all_written = spent(200, 800)._replace(fresh=None)
+    assert rows_of(seen(1, spent(0, 1000)), seen(2, all_written))[1].resent == 0
+
+
 def test_several_passes_are_no_state_that_the_next_could_read() -> None:
     rows = rows_of(seen(1, spent(0, 1000)), seen(2, spent(3000, 500), rounds=True), seen(3, spent(1200, 100)))
     assert [(row.holds, row.cause) for row in rows[1:]] == [(None, None), (None, None)]

@@ -22,7 +22,7 @@ LIST_MEMBERS = {
     "n", "time", "route", "model", "model_requested", "chars", "fields", "wire_bytes", "unexplained", "closes",
     "input_tokens",
     "cache_creation_input_tokens", "cache_read_input_tokens", "total_input_tokens", "output_tokens", "status", "error",
-    "request_id", "ended", "reason", "taken",
+    "request_id", "ended", "reason", "taken", "failure",
 }  # fmt: skip
 
 

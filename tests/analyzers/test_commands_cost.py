@@ -48,8 +48,8 @@ def test_the_form_of_the_result(tmp_path: Path) -> None:
     parts = {"input": 0.004, "write_5m": 0.001, "write_1h": 0.0008, "read": 0.0004, "output": 0.002, "web_search": 0.0}
     assert found["totals"] == {
         "usd": 0.0082, "usd_exact": "0.0082", "usd_most": 0.0082, "usd_most_exact": "0.0082", "parts": parts,
-        "complete": True, "at_least": False, "calls": 1, "priced_calls": 1, "unpriced_calls": 0, "at_least_calls": 0,
-        "estimated_calls": 0, "failed_calls": 0,
+        "parts_at_least": [], "complete": True, "at_least": False, "calls": 1, "priced_calls": 1, "unpriced_calls": 0,
+        "at_least_calls": 0, "estimated_calls": 0, "failed_calls": 0,
     }  # fmt: skip
     assert [found[kind][0]["usd_exact"] for kind in ("sessions", "threads", "models", "days", "rows")] == ["0.0082"] * 5
     assert found["models"][0]["model"] == MODEL

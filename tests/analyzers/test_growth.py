@@ -11,6 +11,7 @@ from grown_threads import alone, counters, grown, messages, thread
 
 from analyzers.exchange import Exchange
 from analyzers.growth import CarriedOver, recorded
+from analyzers.growth_shown import thread_json
 from analyzers.wire.message import ApiError
 
 HOUR = 3600.0
@@ -35,6 +36,17 @@ def test_typed_and_sent_stand_side_by_side() -> None:
     assert None not in sent and found.chars == sum(one or 0 for one in sent)
 
 
+def test_what_one_turn_does_not_tell_leaves_the_sum_of_all_open() -> None:
+    found = alone(grown(*thread([1000, 1500])))
+    first, second = found.turns
+    assert not found.is_typed_open and not found.is_chars_open
+    silent = replace(found, turns=(first, replace(second, sizes=replace(second.sizes, typed=None, chars=None))))
+    assert (silent.typed, silent.chars) == (first.sizes.typed, first.sizes.chars)
+    assert silent.is_typed_open and silent.is_chars_open
+    assert thread_json(silent)["at_least"] == ["typed_chars", "sent_chars"]
+    assert thread_json(found)["at_least"] == []
+
+
 def test_a_turn_without_counters_is_estimated_by_its_characters() -> None:
     found = alone(grown(*thread([1000, None, 2000])))
     first, second, third = found.turns
@@ -51,9 +63,10 @@ def test_where_no_turn_was_counted_an_estimator_is_asked() -> None:
     assert found.turns[1].counted.tokens == 400  # three messages, and tools with system
 
 
-def test_without_any_count_the_sum_is_a_lower_bound() -> None:
+def test_without_any_count_the_sum_is_not_known() -> None:
     found = alone(grown(*thread([None, None])))
-    assert [(turn.counted, turn.sent, turn.at_least) for turn in found.turns] == [(None, 0, True)] * 2
+    assert [(turn.counted, turn.sent, turn.at_least) for turn in found.turns] == [(None, None, False)] * 2
+    assert not any(turn.is_exact for turn in found.turns)
     assert (found.fitted, found.limit) == (None, None)
 
 

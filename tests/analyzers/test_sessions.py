@@ -8,6 +8,7 @@ from conversations import BEGIN, answer, call, only, rows, talk, user
 from analyzers.exchange import Exchange, Request, Response
 from analyzers.sessions import SessionRow
 from analyzers.sizes import size
+from analyzers.usage import known, total_input
 
 
 def counters(fresh: Any = 2, written: Any = 0, read: Any = 0, output: Any = 5) -> dict[str, Any]:
@@ -135,7 +136,13 @@ def test_the_results_of_a_batch_count_once_however_often_they_are_polled() -> No
 
 def test_making_a_batch_asks_no_model() -> None:
     row = batch()
-    assert (row.calls, only(row.side).kind, row.sums.count) == (0, "batch", 0)
+    assert (row.calls, only(row.side).kind) == (0, "batch")
+
+
+def test_what_a_batch_without_results_spent_is_not_known() -> None:
+    sums = batch().sums
+    assert [known(sums, part) for part in ("fresh", "written", "read", "output")] == [None] * 4
+    assert total_input(sums) is None
 
 
 def test_a_forked_sessions_answers_are_its_own() -> None:
