@@ -6,6 +6,7 @@ first one, and the commands of a Typer app are made once, which takes longer tha
 
 import gc
 import os
+import signal
 from functools import cache
 
 import pytest
@@ -21,6 +22,9 @@ settings.register_profile(
 settings.load_profile("project")
 
 typer.testing._get_command = cache(typer.testing._get_command)
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background by a shell; tests interrupt programs
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 gc.disable()
 

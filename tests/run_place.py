@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import warm_commands
 from proxied import capture_lines
 
 ROOT = Path(__file__).parents[1]
@@ -27,7 +28,8 @@ class Place:
         self.folder = folder / "work"
         self.temporary = folder / "tmp"
         self.home = folder / "home"
-        for made in (self.folder, self.temporary, self.home):
+        self.outputs = folder / "outputs"
+        for made in (self.folder, self.temporary, self.home, self.outputs):
             made.mkdir()
 
     def environment(self, **more: str) -> dict[str, str]:
@@ -53,6 +55,11 @@ class Place:
         finally:
             process.kill()
         return process.returncode, out, error
+
+    def run_warm(self, *arguments: str, **more: str) -> tuple[int, str, str]:
+        """The same without the wait for imports: for what is not about processes."""
+        env = self.environment(**more)
+        return warm_commands.run("run", *arguments, cwd=self.folder, env=env, place=self.outputs, timeout=PATIENCE)
 
     def lines(self, kind: str) -> list[dict[str, Any]]:
         return [line for line in capture_lines(self.folder / "captures") if line["kind"] == kind]

@@ -57,10 +57,10 @@ class Forked:
 class Source:
     """The process that forks, as its owner sees it."""
 
-    def __init__(self) -> None:
+    def __init__(self, program: str = __file__) -> None:
         mine, its = socket.socketpair()
         with its:
-            command = [sys.executable, __file__, str(its.fileno())]
+            command = [sys.executable, program, str(its.fileno())]
             env = {**os.environ, "PYTHONUNBUFFERED": "1"}
             self._process = subprocess.Popen(command, pass_fds=[its.fileno()], stdin=subprocess.DEVNULL, env=env)
         self._talk = mine.makefile("rw", encoding="utf-8", newline="\n")
@@ -121,11 +121,11 @@ def become(asked: dict[str, Any]) -> list[str]:
     os.chdir(asked["cwd"])
     os.environ.clear()
     os.environ.update(asked["env"])
-    log = os.open(asked["log"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-    for stream in (1, 2):
+    for stream, place in ((1, asked["log"]), (2, asked.get("errors") or asked["log"])):
+        log = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
         os.dup2(log, stream)
-    os.close(log)
-    if asked["file_limit"]:
+        os.close(log)
+    if asked.get("file_limit"):
         import resource
 
         resource.setrlimit(resource.RLIMIT_FSIZE, (asked["file_limit"], asked["file_limit"]))

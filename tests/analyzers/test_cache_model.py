@@ -331,7 +331,7 @@ _waits = st.sampled_from([0.1, 2.0])
 
 
 @given(st.lists(st.tuples(_shapes, _gaps, _waits), min_size=2, max_size=10))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 def test_what_is_exact_is_what_the_stub_counts(steps: list[tuple[Shape, float, float]]) -> None:
     at, requests = 0.0, []
     for shape, gap, wait in steps:

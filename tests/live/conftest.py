@@ -44,7 +44,7 @@ def upstream(shared_upstream: Upstream) -> Iterator[Upstream]:
 @pytest.fixture(scope="session")
 def proxy(shared_upstream: Upstream, confdir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
     """In front of ``upstream``, with the options as they come. Not for tests that stop or harm it."""
-    proxy = Proxy(tmp_path_factory.mktemp("proxy"), shared_upstream.url, confdir=confdir).up()
+    proxy = Proxy(tmp_path_factory.mktemp("proxy"), shared_upstream.url, confdir=confdir, warm=True).up()
     yield proxy
     assert proxy.stop() == 0
     assert "stumbled" not in proxy.log()

@@ -290,7 +290,7 @@ def told(tmp_path_factory: pytest.TempPathFactory, confdir: Path) -> Iterator[di
     clock.write_text(CLOCK)
     forward = [0.0]
     with running(StubApi(keep=500, clock=lambda: time.monotonic() + forward[0])) as stub:
-        proxy = Proxy(folder, stub.url, before=(clock,), confdir=confdir).up()
+        proxy = Proxy(folder, stub.url, before=(clock,), confdir=confdir, warm=True).up()
         world = World(proxy, forward, stub)
         for name, (script, *_) in BREAKS.items():
             talk = Talk(world, name, mark=HOUR if "hour" in name else MARK)

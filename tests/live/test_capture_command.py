@@ -15,6 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import warm_commands
+from proxied import patiently
+from warm_mitmdump import Forked
 
 from addon.stub_api import StubApi, running
 
@@ -62,10 +65,13 @@ class Output:
         return self.text
 
 
+def environment() -> dict[str, str]:
+    own = {key: value for key, value in os.environ.items() if key != "WEIGHBRIDGE_CAPTURES"}
+    return {**own, "PYTHONPATH": str(Path(__file__).parents[2])}
+
+
 @contextmanager
 def capture(*arguments: str, before: tuple[str, ...] = (), cwd: Path) -> Iterator[tuple[subprocess.Popen[str], Output]]:
-    environment = {key: value for key, value in os.environ.items() if key != "WEIGHBRIDGE_CAPTURES"}
-    environment["PYTHONPATH"] = str(Path(__file__).parents[2])
     command = [sys.executable, "-P", "-m", "addon.cli"]
     process = subprocess.Popen(
         [*command, *before, "capture", "--set", f"confdir={cwd / 'conf'}", *arguments],
@@ -73,7 +79,7 @@ def capture(*arguments: str, before: tuple[str, ...] = (), cwd: Path) -> Iterato
         stderr=subprocess.STDOUT,
         text=True,
         cwd=cwd,
-        env=environment,
+        env=environment(),
     )
     output = Output(process)
     try:
@@ -83,6 +89,46 @@ def capture(*arguments: str, before: tuple[str, ...] = (), cwd: Path) -> Iterato
             process.terminate()
         process.wait(30)
         output.rest()
+
+
+class Written:
+    """What a process writes to a file."""
+
+    def __init__(self, file: Path, process: Forked | subprocess.Popen[bytes]) -> None:
+        self._file = file
+        self._process = process
+
+    def match(self, pattern: str) -> re.Match[str]:
+        def found() -> re.Match[str] | None:
+            ended = self._process.poll() is not None
+            found = re.search(pattern, self._file.read_text("utf-8"))
+            assert found or not ended, self._file.read_text("utf-8")
+            return found
+
+        return patiently(found, f"{pattern} in what is printed")  # type: ignore[no-any-return]
+
+
+@contextmanager
+def capture_warm(*arguments: str, before: tuple[str, ...] = (), cwd: Path) -> Iterator[Written]:
+    """The same without the wait for imports: for what is not about processes."""
+    out = cwd / "printed"
+    command = [*before, "capture", "--set", f"confdir={cwd / 'conf'}", *arguments]
+    process = warm_commands.start(*command, cwd=cwd, env=environment(), out=out, errors=out)
+    try:
+        yield Written(out, process)
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+    finally:
+        process.kill()
+
+
+def refused(*arguments: str, cwd: Path) -> str:
+    """What is said of arguments that are a mistake."""
+    (cwd / "outputs").mkdir()
+    command = ["capture", "--set", f"confdir={cwd / 'conf'}", *arguments]
+    code, out, errors = warm_commands.run(*command, cwd=cwd, env=environment(), place=cwd / "outputs", timeout=30)
+    assert (code, out) == (2, "")
+    return errors
 
 
 def post(url: str, opener: urllib.request.OpenerDirector | None = None) -> dict[str, Any]:
@@ -117,7 +163,7 @@ def test_it_prints_the_line_to_export_and_records(stub: StubApi, tmp_path: Path)
 def test_the_folder_can_be_given_before_and_after_the_command(stub: StubApi, tmp_path: Path, before: bool) -> None:
     folder, arguments = ("--captures", "elsewhere"), ("--port", "0", "--upstream", stub.url)
     first, last = (folder, ()) if before else ((), folder)
-    with capture(*arguments, *last, before=first, cwd=tmp_path) as (_, out):
+    with capture_warm(*arguments, *last, before=first, cwd=tmp_path) as out:
         post(out.match(r"Recording to elsewhere.*\s+export ANTHROPIC_BASE_URL=(\S+)")[1])
         out.match("completed")
     assert list((tmp_path / "elsewhere").glob("*.jsonl.zst"))
@@ -125,7 +171,7 @@ def test_the_folder_can_be_given_before_and_after_the_command(stub: StubApi, tmp
 
 def test_a_forward_proxy_records_too(stub: StubApi, tmp_path: Path) -> None:
     arguments = ("--forward", "--port", "0", "--upstream", stub.url, "--set", "capture_compress=false")
-    with capture(*arguments, cwd=tmp_path) as (_, out):
+    with capture_warm(*arguments, cwd=tmp_path) as out:
         proxy = out.match(r"export HTTPS_PROXY=(\S+) NODE_EXTRA_CA_CERTS=\S+/conf/mitmproxy-ca-cert.pem")[1]
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": proxy}))
         assert post(stub.url, opener)["type"] == "message"
@@ -137,7 +183,7 @@ def test_a_forward_proxy_records_too(stub: StubApi, tmp_path: Path) -> None:
 def test_a_dead_upstream_is_recorded(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    with capture("--port", "0", "--upstream", f"http://127.0.0.1:{port}", cwd=tmp_path) as (_, out):
+    with capture_warm("--port", "0", "--upstream", f"http://127.0.0.1:{port}", cwd=tmp_path) as out:
         url = out.match(r"ANTHROPIC_BASE_URL=(\S+)")[1]
         with pytest.raises(urllib.error.HTTPError, match="502"):
             post(url)
@@ -186,9 +232,7 @@ def test_a_port_in_use_is_one_sentence(tmp_path: Path) -> None:
     ],
 )
 def test_a_mistake_in_an_option_is_one_sentence(tmp_path: Path, option: str, reason: str) -> None:
-    with capture("--port", "0", "--set", option, cwd=tmp_path) as (process, out):
-        assert process.wait(30) == 2
-        text = out.rest()
+    text = refused("--port", "0", "--set", option, cwd=tmp_path)
     assert reason in text
     assert text.count("\n") == 1
 
@@ -214,8 +258,6 @@ def test_an_option_that_nobody_knows_is_told_before_anything_is_to_be_exported(t
 )
 def test_what_cannot_be_is_refused(tmp_path: Path, arguments: tuple[str, ...], reason: str) -> None:
     (tmp_path / "file").touch()
-    with capture(*arguments, cwd=tmp_path) as (process, out):
-        assert process.wait(30) == 2
-        text = out.rest()
+    text = refused(*arguments, cwd=tmp_path)
     assert reason in text
     assert text.count("\n") == 1

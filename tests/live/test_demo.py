@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from addon import demo as addon_demo
+
 pytestmark = pytest.mark.live
 
 ROOT = Path(__file__).parents[2]
@@ -159,11 +161,10 @@ def test_the_example_can_be_shown() -> None:
     assert re.search(r"(?m)^unexplained +0\b", result.stdout)
 
 
-def test_a_folder_that_is_in_use_is_added_to(demo: tuple[Path, str, float]) -> None:
+def test_a_folder_that_is_in_use_is_added_to(demo: tuple[Path, str, float], capsys: pytest.CaptureFixture[str]) -> None:
     folder, _, _ = demo
     before = set(folder.glob("*.jsonl*"))
-    command = [sys.executable, "-m", "addon.cli", "demo", "--out", str(folder)]
-    result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120, check=False)
+    addon_demo.show(addon_demo.record(folder, plain=False))  # what the command does
     (new,) = set(folder.glob("*.jsonl*")) - before
-    assert f"$ weighbridge --captures {new} show 4\n" in result.stdout
+    assert f"$ weighbridge --captures {new} show 4\n" in capsys.readouterr().out
     new.unlink()

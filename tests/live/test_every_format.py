@@ -126,7 +126,9 @@ def sources(
     told, shared_upstream.script = shared_upstream.script, script
     found = {"capture": folder / "captures", "flows": folder / "session.flows", "har": folder / "session.har"}
     options = ("store_streamed_bodies=true", f"hardump={found['har']}")
-    proxy = Proxy(folder, shared_upstream.url, options, arguments=("-w", str(found["flows"])), confdir=confdir).up()
+    proxy = Proxy(
+        folder, shared_upstream.url, options, arguments=("-w", str(found["flows"])), confdir=confdir, warm=True
+    ).up()
     try:
         log = LogWriter(folder / "projects")
         for recorded in made:

@@ -81,18 +81,18 @@ def test_a_relative_path_from_another_folder(fresh: Callable[..., Proxy], upstre
     assert proxy.stop() == 0
 
 
-def test_options_from_the_configuration_file(fresh: Callable[..., Proxy], upstream: Upstream, tmp_path: Path) -> None:
+def test_options_from_the_configuration_file(start: Callable[..., Proxy], upstream: Upstream, tmp_path: Path) -> None:
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "config.yaml").write_text("capture_fold_over: 0\ncapture_compress: false\n")
-    proxy = fresh(upstream.url, confdir=tmp_path / "own").up()
+    proxy = start(upstream.url, confdir=tmp_path / "own").up()
     fetched(proxy, request_bytes("configured"))
     assert proxy.stop() == 0
     assert len(list(proxy.captures.glob("*.jsonl"))) == 1
     assert proxy.lines()[0]["fold_over"] == 0
 
 
-def test_as_a_forward_proxy(fresh: Callable[..., Proxy], upstream: Upstream) -> None:
-    proxy = fresh(None).up()
+def test_as_a_forward_proxy(start: Callable[..., Proxy], upstream: Upstream) -> None:
+    proxy = start(None).up()
     upstream.script = lambda call: call.stream(*EVENTS)
     body = fetched(proxy, request_bytes("forward", path=f"{upstream.url}/v1/messages?beta=true"))
     assert body == b"".join(EVENTS)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from proxied import capture_lines
-from run_place import BODY, KEY, PATIENCE, Place
+from run_place import BODY, CURL, KEY, PATIENCE, Place
 from tls_site import TlsSite
 
 from addon.stub_api import StubApi
@@ -71,7 +71,7 @@ def test_a_client_of_the_sdk_is_recorded_forward(place: Place, stub: StubApi) ->
 
 def test_forward_goes_on_through_the_proxy_that_was_there_with_its_password(place: Place, site: TlsSite) -> None:
     curl = ("curl", "-sS", "--fail", "-d", BODY, "https://api.anthropic.com/v1/messages")
-    code, out, error = place.run(
+    code, out, error = place.run_warm(
         "--forward",
         "--",
         *curl,
@@ -89,9 +89,8 @@ def test_forward_goes_on_through_the_proxy_that_was_there_with_its_password(plac
 
 
 def test_reverse_goes_on_through_it_too(place: Place, site: TlsSite) -> None:
-    curl = 'curl -sS --fail -d "$0" "$ANTHROPIC_BASE_URL/v1/messages"'
     proxy = f"http://ann:pass@127.0.0.1:{site.port}"
-    code, out, error = place.run("--", "sh", "-c", curl, BODY, HTTPS_PROXY=proxy, SSL_CERT_FILE=str(site.root))
+    code, out, error = place.run_warm("--", "sh", "-c", CURL, BODY, HTTPS_PROXY=proxy, SSL_CERT_FILE=str(site.root))
     assert (code, out) == (0, site.answer.decode()), error
     assert [host for host, _ in site.asked] == ["api.anthropic.com:443"]
     assert not [name for name, _ in site.requests[0][1] if b"authorization" in name.lower()]
@@ -101,7 +100,7 @@ def test_reverse_goes_on_through_it_too(place: Place, site: TlsSite) -> None:
 def test_other_hosts_are_tunnelled_untouched(place: Place, site: TlsSite) -> None:
     curl = ("curl", "-sSv", "--fail", "https://other.example/v1/messages", "-d", BODY)
     proxy = f"http://127.0.0.1:{site.port}"
-    code, out, error = place.run("--forward", "--", *curl, HTTPS_PROXY=proxy, SSL_CERT_FILE=str(site.root))
+    code, out, error = place.run_warm("--forward", "--", *curl, HTTPS_PROXY=proxy, SSL_CERT_FILE=str(site.root))
     assert (code, out) == (0, site.answer.decode()), error
     assert re.search(r"issuer: .*site", error), "the certificate is the site's own"
     assert not (place.folder / "captures").exists() or not place.lines("request")
@@ -112,7 +111,7 @@ def test_a_host_that_is_allowed_is_opened(place: Place, site: TlsSite) -> None:
     curl = ("curl", "-sS", "--fail", "https://other.example/v1/messages", "-d", BODY)
     proxy = f"http://127.0.0.1:{site.port}"
     allowed = ("--forward", "--allow-host", "other.example")
-    code, _, error = place.run(*allowed, "--", *curl, HTTPS_PROXY=proxy, SSL_CERT_FILE=str(site.root))
+    code, _, error = place.run_warm(*allowed, "--", *curl, HTTPS_PROXY=proxy, SSL_CERT_FILE=str(site.root))
     assert code == 0, error
     assert [request["host"] for request in place.lines("request")] == ["other.example"]
 
@@ -120,7 +119,7 @@ def test_a_host_that_is_allowed_is_opened(place: Place, site: TlsSite) -> None:
 def test_an_exception_for_the_api_is_taken_back_and_it_is_asked_directly(place: Place, stub: StubApi) -> None:
     curl = ("curl", "-sS", "--fail", "-d", BODY, "https://api.anthropic.com/v1/messages")
     nowhere = {"HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": ".anthropic.com"}
-    code, _, error = place.run("--forward", *to(stub), "--", *curl, **nowhere)
+    code, _, error = place.run_warm("--forward", *to(stub), "--", *curl, **nowhere)
     assert code == 0, error
     assert len(place.lines("request")) == 1
     assert "NO_PROXY has .anthropic.com, which is left out" in error
@@ -128,14 +127,14 @@ def test_an_exception_for_the_api_is_taken_back_and_it_is_asked_directly(place: 
 
 def test_a_client_that_does_not_trust_the_authority_is_told_of(place: Place, site: TlsSite) -> None:
     curl = ("curl", "-sS", "--cacert", str(site.root), "https://api.anthropic.com/v1/messages")
-    code, _, error = place.run("--forward", "--", *curl)
+    code, _, error = place.run_warm("--forward", "--", *curl)
     assert code != 0
     assert "does not trust the proxy's certificate" in error
     assert "no request to the Messages API was recorded" in error
 
 
 def test_two_at_once_do_not_meet(place: Place, stub: StubApi) -> None:
-    command = ("--", sys.executable, "-c", SDK, "0")
+    command = ("--", "sh", "-c", CURL, BODY)
     both = [place.started(*command, ANTHROPIC_BASE_URL=stub.url) for _ in range(2)]
     for process in both:
         _, error = process.communicate(timeout=PATIENCE)
@@ -201,7 +200,7 @@ def test_what_is_typed_is_for_the_command_alone(place: Place, stub: StubApi) -> 
 
 
 def test_a_command_that_is_not_there_is_said_before_anything_is_started(place: Place) -> None:
-    code, _, error = place.run("--", "no-such-command-at-all")
+    code, _, error = place.run_warm("--", "no-such-command-at-all")
     assert (code, error.count("\n")) == (127, 1)
     assert place.is_clean()
 
@@ -226,7 +225,7 @@ def test_a_proxy_that_does_not_start_is_125_with_the_reason(place: Place) -> Non
 def test_a_mistake_in_an_option_is_one_sentence_and_the_command_is_not_run(
     place: Place, option: str, reason: str
 ) -> None:
-    code, out, error = place.run("--set", option, "--", "echo", "ran")
+    code, out, error = place.run_warm("--set", option, "--", "echo", "ran")
     assert (code, out, error.count("\n")) == (2, "", 1), error
     assert reason in error
     assert place.is_clean()
@@ -244,13 +243,13 @@ def test_a_mistake_in_an_option_is_one_sentence_and_the_command_is_not_run(
 def test_what_cannot_be_is_one_sentence(
     place: Place, arguments: tuple[str, ...], more: dict[str, str], reason: str
 ) -> None:
-    code, _, error = place.run(*arguments, **more)
+    code, _, error = place.run_warm(*arguments, **more)
     assert (code, error.count("\n"), reason in error) == (2, 1, True), error
     assert place.is_clean()
 
 
 def test_quiet_says_nothing(place: Place, stub: StubApi) -> None:
-    code, _, error = place.run("-q", "--", sys.executable, "-c", SDK, "0", ANTHROPIC_BASE_URL=stub.url)
+    code, _, error = place.run_warm("-q", "--", "sh", "-c", f"{CURL} >/dev/null", BODY, ANTHROPIC_BASE_URL=stub.url)
     assert (code, error) == (0, "")
     assert len(place.lines("request")) == 1
 

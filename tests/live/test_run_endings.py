@@ -146,7 +146,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_command_starts(pl
 
 def test_what_was_lost_is_not_blamed_on_the_command(place: Place, stub: StubApi) -> None:
     script = f"touch captures; {CURL} >&2"
-    code, _, error = place.run("--", "sh", "-c", script, BODY, ANTHROPIC_BASE_URL=stub.url)
+    code, _, error = place.run_warm("--", "sh", "-c", script, BODY, ANTHROPIC_BASE_URL=stub.url)
     assert code == 0, error
     assert "cannot record to" in error and "for the reason above" in error
     assert "ANTHROPIC_BASE_URL? " not in error

@@ -62,14 +62,14 @@ def proxy() -> Iterator[PlainProxy]:
 
 
 def test_a_proxy_for_https_has_nothing_to_do_with_an_api_at_http(place: Place, stub: StubApi) -> None:
-    code, out, error = place.run(*ASK, ANTHROPIC_BASE_URL=stub.url, HTTPS_PROXY="http://127.0.0.1:9")
+    code, out, error = place.run_warm(*ASK, ANTHROPIC_BASE_URL=stub.url, HTTPS_PROXY="http://127.0.0.1:9")
     assert code == 0 and "usage" in out, error
 
 
 @pytest.mark.parametrize("entry", ["127.0.0.1", "127.0.0.0/8", "*"])
 def test_an_excepted_host_is_asked_itself(place: Place, stub: StubApi, entry: str) -> None:
     nowhere = {"HTTP_PROXY": "http://127.0.0.1:9", "ALL_PROXY": "socks5://127.0.0.1:9", "NO_PROXY": entry}
-    code, out, error = place.run(*ASK, ANTHROPIC_BASE_URL=stub.url, **nowhere)
+    code, out, error = place.run_warm(*ASK, ANTHROPIC_BASE_URL=stub.url, **nowhere)
     assert code == 0 and "usage" in out, error
 
 
@@ -78,7 +78,7 @@ def test_an_api_at_http_is_asked_for_by_its_whole_address_and_recorded_by_its_ow
     place: Place, proxy: PlainProxy, way: str
 ) -> None:
     named = {"HTTP_PROXY": f"http://ann:p%40ss@{proxy.address}", "ANTHROPIC_BASE_URL": "http://gw.corp:81/llm"}
-    code, out, error = place.run(way, *ASK, **named)
+    code, out, error = place.run_warm(way, *ASK, **named)
     assert (code, out) == (0, ANSWER.decode()), error
     ((line, headers),) = proxy.asked
     assert line == "POST http://gw.corp:81/llm/v1/messages HTTP/1.1"
@@ -92,7 +92,7 @@ def test_an_api_at_http_is_asked_for_by_its_whole_address_and_recorded_by_its_ow
 
 def test_user_and_password_of_the_address_reach_the_api_as_the_client_sends_them(place: Place, stub: StubApi) -> None:
     url = stub.url.replace("://", "://ann:s3cret@")
-    code, _, error = place.run(*ASK, ANTHROPIC_BASE_URL=url)
+    code, _, error = place.run_warm(*ASK, ANTHROPIC_BASE_URL=url)
     assert code == 0, error
     sent = stub.exchanges[-1].request.header("authorization")
     assert sent == f"Basic {base64.b64encode(b'ann:s3cret').decode()}"
@@ -101,6 +101,6 @@ def test_user_and_password_of_the_address_reach_the_api_as_the_client_sends_them
 
 @pytest.mark.parametrize("url", ["http://ann:s3cret@127.0.0.1:99999", "127.0.0.1:1", "nonsense://x", "http://h?y=1"])
 def test_an_address_that_is_none_is_one_sentence_about_the_variable(place: Place, url: str) -> None:
-    code, out, error = place.run("--", "echo", "ran", ANTHROPIC_BASE_URL=url)
+    code, out, error = place.run_warm("--", "echo", "ran", ANTHROPIC_BASE_URL=url)
     assert (code, out, error.count("\n")) == (2, "", 1)
     assert re.match("weighbridge: ANTHROPIC_BASE_URL '.*' is not an address like", error) and "s3cret" not in error

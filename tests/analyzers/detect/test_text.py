@@ -26,7 +26,7 @@ PIECES = st.sampled_from(
 MIXED = st.lists(PIECES | texts, max_size=12).map("".join)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(MIXED)
 def test_what_stands_in_the_text_itself_stands_where_it_is_said_to(text: str) -> None:
     for one in look(text).found:
@@ -35,7 +35,7 @@ def test_what_stands_in_the_text_itself_stands_where_it_is_said_to(text: str) ->
             assert text[one.start : one.end] == one.value
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(MIXED)
 def test_a_layer_knows_the_place_of_each_character_that_was_not_encoded(text: str) -> None:
     for layer in layers(text, Blobs()):

@@ -605,7 +605,7 @@ def pieces(data: bytes, sizes: list[int]) -> list[bytes]:
     return out
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(bodies, st.sampled_from(list(PACK)), st.lists(st.integers(1, 90), min_size=1, max_size=9), content_types)
 def test_how_the_bytes_were_cut_never_shows(body: bytes, encoding: str, sizes: list[int], kind: str | None) -> None:
     packed = PACK[encoding](body)
@@ -619,7 +619,7 @@ def test_all_encodings_give_the_same_answer(body: bytes, encoding: str, kind: st
     assert replace(read(PACK[encoding](body), kind, encoding), wire_bytes=0) == replace(read(body, kind), wire_bytes=0)
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(
     st.binary() | bodies,
     st.lists(st.integers(1, 90), min_size=1, max_size=9),
