@@ -19,8 +19,8 @@ from analyzers.commands_cost import own_prices_of
 from analyzers.cost import Cost, cost_report
 from analyzers.exchange import Exchange, Problem
 from analyzers.gather import usage_report
+from analyzers.price_book import PriceBook
 from analyzers.price_list import PriceList
-from analyzers.prices import PriceBook
 from analyzers.readers.kept import Kept
 from analyzers.report.token_rows import TokenRows
 from analyzers.report.weighed import Weighed

@@ -8,6 +8,7 @@ from pathlib import Path
 from addon.closing import Closing, FieldSum
 from addon.run_environment import Way
 from analyzers import tables
+from analyzers.cache_sums import CacheSums
 from analyzers.failure import safe
 from analyzers.share import share_of
 from analyzers.usage import known, total_input
@@ -100,16 +101,28 @@ def _bound(amount: int | None, at_least: bool) -> str:
 
 def _cache(found: Closing) -> Iterable[str]:
     cache = found.cache
-    if cache is None or not cache.total:
+    sums = cache.sums if cache is not None else None
+    if cache is None or sums is None or sums.hit_rate is None:
         yield "cache: not known"
-    elif not cache.cached:
+    elif not cache.cached and not sums.unread:
         yield "cache: no request read or wrote anything"
     else:
-        hit = tables.percent(share_of(cache.read, cache.total))
+        hit = tables.percent(sums.hit_rate)
         cost = "at a price that is not known" if found.surcharge is None else f"for {found.surcharge:.4f} USD"
-        again = cache.again + cache.resent
-        breaks = f", {again:,} tokens paid again {cost}" if cache.broken else ""
-        yield f"cache: hit rate {hit}, {_times(cache.broken, 'break')}{breaks}"
+        again = _bound(_known_sum(sums.again, sums.resent), sums.again_open or sums.resent_open)
+        breaks = f", {again} tokens paid again {cost}" if sums.broken else ""
+        yield f"cache: hit rate {hit}, {_breaks(sums)}{breaks}"
+
+
+def _breaks(sums: CacheSums) -> str:
+    if sums.broken is None:
+        return "breaks not known"
+    return f"{'≥' if sums.unjudged else ''}{_times(sums.broken, 'break')}"
+
+
+def _known_sum(*amounts: int | None) -> int | None:
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known) if known else None
 
 
 def _cost(found: Closing) -> Iterable[str]:

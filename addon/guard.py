@@ -154,9 +154,9 @@ def _price_book() -> Any:
     import os
     from pathlib import Path
 
+    from analyzers.price_book import PriceBook
     from analyzers.price_file import OwnPrices, own_prices
     from analyzers.price_list import PriceList
-    from analyzers.prices import PriceBook
 
     path = os.environ.get("WEIGHBRIDGE_PRICES")
     own = own_prices(Path(path).read_text("utf-8"), path) if path else OwnPrices()

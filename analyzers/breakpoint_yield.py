@@ -17,7 +17,8 @@ from analyzers.cache import CacheRow, Seen
 from analyzers.cache_price import priced
 from analyzers.cache_prompt import Mark
 from analyzers.digests import Digest
-from analyzers.prices import EXACT, PriceBook
+from analyzers.price_book import PriceBook
+from analyzers.price_parts import EXACT
 
 NOBODY: Final = "not written here"
 

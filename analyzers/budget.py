@@ -21,7 +21,9 @@ from analyzers.breakpoints import breakpoints
 from analyzers.calls import Call
 from analyzers.digests import Digest, Digester, joined
 from analyzers.models import model_of
-from analyzers.prices import PriceBook, Priced, price
+from analyzers.price_book import PriceBook
+from analyzers.price_parts import Priced
+from analyzers.prices import price
 from analyzers.spent import Spent
 from analyzers.wire.jsontext import Json
 

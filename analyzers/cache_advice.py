@@ -22,7 +22,9 @@ from analyzers.cache_prompt import Mark, mark_at
 from analyzers.calls import Call
 from analyzers.digests import Digest
 from analyzers.models import cache_minimum
-from analyzers.prices import EXACT, PriceBook, Priced, price
+from analyzers.price_book import PriceBook
+from analyzers.price_parts import EXACT, Priced
+from analyzers.prices import price
 from analyzers.spent import Spent
 from analyzers.terms import Terms
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from analyzers import tables
 from analyzers.cache_advice import Advice, Placement, Replayed
-from analyzers.prices import as_number
+from analyzers.price_parts import as_number
 from analyzers.tables import Grid
 
 

@@ -10,7 +10,9 @@ from decimal import Decimal
 
 from analyzers.cache import CacheRow
 from analyzers.calls import Call
-from analyzers.prices import EXACT, PriceBook, Priced, price
+from analyzers.price_book import PriceBook
+from analyzers.price_parts import EXACT, Priced
+from analyzers.prices import price
 from analyzers.spent import Spent
 
 

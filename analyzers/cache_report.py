@@ -61,31 +61,6 @@ class CacheReport:
     cached: bool
 
     @property
-    def read(self) -> int:
-        """Tokens that are known to have been read, of ``total``."""
-        return self.sums.read or 0
-
-    @property
-    def total(self) -> int:
-        """Tokens of input that are known; 0 where none are."""
-        return self.sums.total or 0
-
-    @property
-    def again(self) -> int:
-        """Tokens that are known to have been written again at breaks."""
-        return self.sums.again or 0
-
-    @property
-    def resent(self) -> int:
-        """Tokens that are known to have been paid for as plain input at breaks."""
-        return self.sums.resent or 0
-
-    @property
-    def broken(self) -> int:
-        """Breaks that are known."""
-        return self.sums.broken or 0
-
-    @property
     def rows(self) -> Iterable[CacheRow]:
         return (row for session in self.sessions for chain in session.chains for row in chain.rows)
 

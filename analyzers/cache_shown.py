@@ -15,7 +15,8 @@ from analyzers.cache_report import CacheReport, SessionChains
 from analyzers.cache_sums import CacheSums
 from analyzers.diff_tables import place as spot_words
 from analyzers.first_difference import Place
-from analyzers.prices import PriceBook, as_number
+from analyzers.price_book import PriceBook
+from analyzers.price_parts import as_number
 from analyzers.tables import Grid
 from analyzers.usage_shown import bound, spent_json
 from analyzers.wire.moment import timestamp

@@ -12,8 +12,8 @@ from analyzers.cache_shown import cache_json, print_cache
 from analyzers.commands_cost import own_prices_of
 from analyzers.exchange import Problem
 from analyzers.failure import Failure
+from analyzers.price_book import PriceBook
 from analyzers.price_list import PriceList
-from analyzers.prices import PriceBook
 from analyzers.reading import Given, nothing, opened, print_json, report
 
 
@@ -40,5 +40,5 @@ def cache(
         tables.draw(*(["", *advice_lines(advice)] if advice else []))
     if not found.sessions:
         nothing(sources, given, problems, as_json)
-    if check and found.broken:
+    if check and found.sums.broken:
         raise typer.Exit(1)

@@ -11,9 +11,9 @@ from analyzers.cost_shown import print_report, report_json
 from analyzers.exchange import Problem
 from analyzers.failure import Failure
 from analyzers.gather import uncollected, usage_report
+from analyzers.price_book import PriceBook
 from analyzers.price_file import BadPrices, OwnPrices, own_prices
 from analyzers.price_list import DOCUMENTED, PriceList
-from analyzers.prices import PriceBook
 from analyzers.reading import Given, nothing, opened, print_json, report
 from analyzers.usage_shown import VIEWS
 

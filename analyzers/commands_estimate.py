@@ -12,8 +12,8 @@ from analyzers.estimate import PromptEstimate, estimate
 from analyzers.estimate_price import InputPrice, input_price
 from analyzers.estimate_shown import estimate_json, print_batch, print_estimate
 from analyzers.failure import Failure
+from analyzers.price_book import PriceBook
 from analyzers.price_list import PriceList
-from analyzers.prices import PriceBook
 from analyzers.readers.raw import read_body
 from analyzers.reading import print_json
 from analyzers.tokenizer import DamagedRanks

@@ -25,8 +25,8 @@ from analyzers.growth_shown import (
     resent_lines,
     thread_json,
 )
+from analyzers.price_book import PriceBook
 from analyzers.price_list import PriceList
-from analyzers.prices import PriceBook
 from analyzers.reading import Given, nothing, opened, print_json, report
 from analyzers.replayed_talk import talk_of, talk_of_model
 from analyzers.strategies import Replay, Settings, replays

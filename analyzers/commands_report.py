@@ -13,8 +13,8 @@ from typing import Any
 from analyzers.commands_cost import own_prices_of
 from analyzers.exchange import Problem
 from analyzers.failure import Failure, safe
+from analyzers.price_book import PriceBook
 from analyzers.price_list import PriceList
-from analyzers.prices import PriceBook
 from analyzers.readers.kept import Kept
 from analyzers.readers.sources import NoSuchSource, Sources
 from analyzers.reading import Given, nothing, print_json, report

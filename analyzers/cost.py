@@ -16,7 +16,9 @@ from typing import Literal
 
 from analyzers.calls import Call
 from analyzers.models import model_of
-from analyzers.prices import EXACT, NO_PARTS, Parts, PriceBook, Priced, Unpriced, price
+from analyzers.price_book import PriceBook
+from analyzers.price_parts import EXACT, NO_PARTS, Parts, Priced, Unpriced
+from analyzers.prices import price
 from analyzers.replays import SetAside
 from analyzers.spent import Spent, Sum
 from analyzers.usage import Report, days

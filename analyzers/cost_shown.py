@@ -10,7 +10,7 @@ from typing import Any
 from analyzers import tables
 from analyzers.cost import CallCost, Cost, CostReport, Group, NoPrice, RecordedCost, is_trusted, recorded_usd
 from analyzers.failure import safe
-from analyzers.prices import EXACT, Parts, Priced, Unpriced, as_number
+from analyzers.price_parts import EXACT, Parts, Priced, Unpriced, as_number
 from analyzers.tables import Grid
 from analyzers.usage import known
 from analyzers.usage_shown import bound as at_least

@@ -7,7 +7,9 @@ from decimal import Decimal
 
 from analyzers.calls import Call
 from analyzers.estimate import PromptEstimate
-from analyzers.prices import PriceBook, Priced, Unpriced, price
+from analyzers.price_book import PriceBook
+from analyzers.price_parts import Priced, Unpriced
+from analyzers.prices import price
 from analyzers.spent import Spent
 from analyzers.terms import Terms, conditions_of
 from analyzers.wire.jsontext import Json

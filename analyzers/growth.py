@@ -17,7 +17,9 @@ from analyzers.calls import Call
 from analyzers.context_limit import Limit, context_limit
 from analyzers.growth_fit import RECENT, Fit, Point, fit, reached, slope, spent
 from analyzers.lineage import BREAK, Session
-from analyzers.prices import PriceBook, Priced, price
+from analyzers.price_book import PriceBook
+from analyzers.price_parts import Priced
+from analyzers.prices import price
 from analyzers.spent import NOTHING, Spent, Sum, summed
 from analyzers.threads import Step, Thread, Turn
 from analyzers.turn_sizes import TurnSizes

@@ -11,7 +11,7 @@ from analyzers.context_limit import Limit
 from analyzers.growth import CarriedOver, Forecast, Growth, ThreadGrowth, TurnGrowth
 from analyzers.growth_fit import RECENT, Fit, Line
 from analyzers.growth_model import Carried, Resent, milestones
-from analyzers.prices import as_number
+from analyzers.price_parts import as_number
 from analyzers.strategies import Settings
 from analyzers.tables import Grid
 from analyzers.usage_shown import bound

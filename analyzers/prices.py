@@ -1,11 +1,10 @@
 """The price of one call in USD, exact in decimals, from its counters and the terms it was served on.
 
 A call is the sum of its passes (iterations, each at its own model; the top level where there are none), and a pass the
-sum of its parts: uncached input, cache writes by lifetime, cache reads, output; web searches once per call. The rules
-are the documentation's (page on prices, 2026-10-08): beyond a model's threshold every token of the request is at the
-upper rates; a batch halves every token; fast mode, as served, has rates of its own; US-only inference and a cloud's
-regional endpoints cost a tenth more, each from a certain model on. What has no price is ``Unpriced`` with the reason:
-never 0, and never another model's price. What is not certain is a range, or a lower bound.
+sum of its parts: uncached input, cache writes by lifetime, cache reads, output; web searches once per call. Beyond a
+model's threshold every token of the request is at the upper rates (documentation, page on prices, 2026-10-08); all
+other terms are in the rates (``price_book``). What has no price is ``Unpriced`` with the reason: never 0, and never
+another model's price. What is not certain is a range, or a lower bound.
 
 Pure: values in, values out, no network, no clock. Cost: a dozen multiplications, rates looked up once per model, terms
 and day.
@@ -15,193 +14,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from decimal import ROUND_HALF_EVEN, Context, Decimal
-from typing import TYPE_CHECKING, Final, NamedTuple
+from decimal import Decimal
+from typing import TYPE_CHECKING, NamedTuple
 
-from analyzers.models import Model, model_of
+from analyzers.models import model_of
+from analyzers.price_book import Plan, PriceBook
 from analyzers.price_file import OwnPrices
-from analyzers.price_list import PriceList, Rates, Tariff
+from analyzers.price_list import Rates
+from analyzers.price_parts import EXACT, NO_PARTS, NONE, Parts, Priced, Unpriced
 from analyzers.spent import Spent
-from analyzers.terms import STANDARD, Conditions, Pass, Terms
+from analyzers.terms import STANDARD, Pass, Terms
 
 if TYPE_CHECKING:
     from analyzers.calls import Call
-
-EXACT: Final = Context(prec=400)
-"""Counters of a hundred digits times prices of twelve decimals, added up, without rounding."""
-
-_JSON_PLACES: Final = Decimal("1e-10")
-_NONE: Final = Decimal(0)
-_MILLION: Final = Decimal("0.000001")
-_THOUSANDTH: Final = Decimal("0.001")
-_BATCH: Final = Decimal("0.5")
-_TENTH_MORE: Final = Decimal("1.1")
-_GEO_FROM: Final = (4, 6)
-_REGIONAL_FROM: Final = (4, 5)
-SYNTHETIC: Final = "<synthetic>"
-
-
-class Parts(NamedTuple):
-    """USD by what was paid for."""
-
-    input: Decimal = _NONE
-    write_5m: Decimal = _NONE
-    write_1h: Decimal = _NONE
-    read: Decimal = _NONE
-    output: Decimal = _NONE
-    web_search: Decimal = _NONE
-
-    def plus(self, other: Parts) -> Parts:
-        return Parts(*map(EXACT.add, self, other)) if self is not NO_PARTS else other
-
-    @property
-    def total(self) -> Decimal:
-        add = EXACT.add
-        return add(add(add(self[0], self[1]), add(self[2], self[3])), add(self[4], self[5]))
-
-
-NO_PARTS: Final = Parts()
-
-
-def as_number(usd: Decimal) -> float:
-    """An amount for JSON, to the tenth decimal, of any size."""
-    return float(usd.quantize(_JSON_PLACES, ROUND_HALF_EVEN, EXACT))
-
-
-@dataclass(frozen=True, slots=True)
-class Priced:
-    """What a call cost. ``total``: the sum of ``parts``; ``most``: what it cost at the most, ``total`` when that is
-    exact, None when ``total`` is only a lower bound. ``loose``: what it holds may not have been billed. ``rules``:
-    what was applied, in words; ``source``: the price list; ``by_model``: the passes' shares, unless all are the
-    model's that served the call. ``unknown``: names of the parts of which nothing is known, ``bounds``: of those that
-    are lower bounds."""
-
-    total: Decimal
-    most: Decimal | None
-    parts: Parts
-    rules: tuple[str, ...]
-    source: str
-    loose: bool = False
-    by_model: tuple[tuple[str, Parts], ...] = ()
-    unknown: frozenset[str] = frozenset()
-    bounds: frozenset[str] = frozenset()
-
-    @property
-    def is_exact(self) -> bool:
-        return self.most == self.total and not self.loose
-
-
-@dataclass(frozen=True, slots=True)
-class Unpriced:
-    """Why a call has no price. ``model``: which one is meant, None where none was named."""
-
-    reason: str
-    model: str | None = None
-
-
-class _Plan(NamedTuple):
-    """The rates of a model under conditions, with every factor in, in USD per token. ``tiers``: from the highest
-    threshold down; ``open_``: something may have cost more than the list says."""
-
-    model: Model
-    tiers: tuple[tuple[int, Rates], ...]
-    rates: Rates
-    web_search: Decimal | None
-    rules: tuple[str, ...]
-    source: str
-    open_: bool
-
-
-@dataclass(slots=True)
-class PriceBook:
-    """Where prices are looked up: the user's own first, then the list. Remembers what it found."""
-
-    listed: PriceList
-    own: OwnPrices = field(default_factory=OwnPrices)
-    _plans: dict[tuple[str, str | None, Conditions, bool, int | None], _Plan | Unpriced] = field(default_factory=dict)
-
-    def plan(
-        self, name: str, requested: str | None, conditions: Conditions, is_served: bool, time: float | None
-    ) -> _Plan | Unpriced:
-        """The rates of a model, or why there are none. ``is_served``: it is the model that the call was served by, not
-        that of another pass."""
-        key = (name, requested, conditions, is_served, None if time is None else int(time // 86400))
-        found = self._plans.get(key)
-        if found is None:
-            found = self._plans[key] = self._plan(name, requested, conditions, is_served, time)
-        return found
-
-    def _plan(
-        self, name: str, requested: str | None, conditions: Conditions, is_served: bool, time: float | None
-    ) -> _Plan | Unpriced:
-        if name == SYNTHETIC:
-            return Unpriced("the client wrote it itself", name)
-        model = model_of(name)
-        own = self.own.tariff(model)
-        tariff = own or self.listed.tariff(model, time)
-        if tariff is None:
-            return Unpriced("no list has a price for it", model.base)
-        tier = conditions.service_tier
-        if tier == "priority" and own is None:
-            return Unpriced("priority tier: its price is a contract's, n/a at list price", model.base)
-        if tier not in (None, "batch", "priority"):
-            return Unpriced(f"service tier {tier!r}: its price is not known", model.base)
-        return _with_conditions(model, requested, tariff, conditions, is_served)
-
-
-def _with_conditions(
-    model: Model, requested: str | None, tariff: Tariff, conditions: Conditions, is_served: bool
-) -> _Plan:
-    rules = [*model.rules]
-    rates, tiers, factor, open_ = tariff.rates, tariff.tiers, _MILLION, False
-    version = model.version or (0, 0)
-    if conditions.speed == "fast" and is_served and tariff.fast is not None:
-        rates, tiers = tariff.fast, ()
-        rules.append("fast mode")
-    elif conditions.speed is not None and is_served:
-        rules.append(f"speed {conditions.speed!r}: no price of it is listed for this model")
-        open_ = True
-    if conditions.service_tier == "batch":
-        factor *= _BATCH
-        rules.append("batch ×0.5")
-    elif conditions.service_tier == "priority":
-        rules.append("priority tier at your own price")
-    if (geo := conditions.inference_geo) is not None:
-        if geo != "us":
-            rules.append(f"inference_geo {geo!r}: its price is not known")
-            open_ = True
-        elif version >= _GEO_FROM:
-            factor *= _TENTH_MORE
-            rules.append("inference_geo us ×1.1")
-        else:
-            rules.append("inference_geo us: no surcharge for this model")
-    if (region := _region(model, requested, conditions)) is not None and version >= _REGIONAL_FROM:
-        factor *= _TENTH_MORE
-        rules.append(f"regional endpoint ({region}) ×1.1")
-    return _Plan(
-        model,
-        tuple((over, _scaled(upper, factor)) for over, upper in reversed(tiers)),
-        _scaled(rates, factor),
-        None if tariff.web_search is None else EXACT.multiply(tariff.web_search, _THOUSANDTH),
-        tuple(rules),
-        tariff.source,
-        open_,
-    )
-
-
-def _region(model: Model, requested: str | None, conditions: Conditions) -> str | None:
-    """The region of a cloud's endpoint, when a name says that it is not the global one. Answers mostly name the model
-    without it."""
-    for one in (model, model_of(requested) if requested is not None else model):
-        if one.is_regional:
-            return one.regional or "in one region"
-    return conditions.region
-
-
-def _scaled(rates: Rates, factor: Decimal) -> Rates:
-    parts = (rates.input, rates.write_5m, rates.write_1h, rates.read, rates.output)
-    return Rates(*(None if part is None else EXACT.multiply(part, factor) for part in parts))
 
 
 def price(call: Call, book: PriceBook) -> Priced | Unpriced:
@@ -260,7 +85,7 @@ def price(call: Call, book: PriceBook) -> Priced | Unpriced:
 
 
 def _not_told(
-    passes: Sequence[Pass], plans: Sequence[_Plan | Unpriced], terms: Terms
+    passes: Sequence[Pass], plans: Sequence[Plan | Unpriced], terms: Terms
 ) -> tuple[frozenset[str], frozenset[str]]:
     """The parts of which no pass tells anything, and those of which some pass does not: a counter is open, or has no
     rate."""
@@ -312,7 +137,7 @@ class _Sum(NamedTuple):
 
 
 def _bounds(
-    passes: Sequence[Pass], plans: Sequence[_Plan | Unpriced], terms: Terms, own: OwnPrices
+    passes: Sequence[Pass], plans: Sequence[Plan | Unpriced], terms: Terms, own: OwnPrices
 ) -> tuple[_Sum, _Sum, list[str]]:
     """The least and the most that the passes cost, and the rules applied."""
     rules: list[str] = []
@@ -365,7 +190,7 @@ def _lifetimes(spent: Spent, estimated: bool) -> tuple[int, int, int]:
 def _added(
     counters: Sequence[Spent],
     passes: Sequence[Pass],
-    plans: Sequence[_Plan | Unpriced],
+    plans: Sequence[Plan | Unpriced],
     terms: Terms,
     rules: list[str],
     *,
@@ -407,16 +232,16 @@ def _parts(rates: Rates, *counts: int | None) -> tuple[Parts, list[str]]:
     prices = (rates.input, rates.write_5m, rates.write_1h, rates.read, rates.output)
     for number, rate, name in zip(counts, prices, Parts._fields, strict=False):
         if not number:
-            amounts.append(_NONE)
+            amounts.append(NONE)
         elif rate is None:
-            amounts.append(_NONE)
+            amounts.append(NONE)
             missing.append(f"no price is listed for {name}")
         else:
             amounts.append(EXACT.multiply(rate, number))
     return Parts(*amounts), missing
 
 
-def _with_fees(low: _Sum, high: _Sum, terms: Terms, plan: _Plan) -> tuple[_Sum, _Sum, list[str]]:
+def _with_fees(low: _Sum, high: _Sum, terms: Terms, plan: Plan) -> tuple[_Sum, _Sum, list[str]]:
     """The sums with the fees of web searches, which no batch, speed or place changes."""
     if not terms.web_searches:
         return low, high, []

@@ -12,7 +12,7 @@ from analyzers.sessions import SessionRow, SideRow, ThreadRow, TurnRow
 from analyzers.spent import Sum
 from analyzers.tables import Grid
 from analyzers.usage import known, total_input
-from analyzers.usage_shown import at_least, bound, spent_json, sums_json
+from analyzers.usage_shown import bound, bounded_json, spent_json
 from analyzers.wire.moment import timestamp
 
 _SIDE_WORDS = {
@@ -44,19 +44,13 @@ def _session_json(row: SessionRow) -> dict[str, Any]:
         "warm_start": row.warm,
         "calls": row.calls,
         "failed_attempts": row.failed_attempts,
-        "usage": _usage_json(row.sums, loose=row.is_loose),
+        "usage": bounded_json(row.sums, loose=row.is_loose),
         "current_path": list(row.path),
-        "current_path_usage": _usage_json(row.path_sums, loose=row.is_path_loose),
+        "current_path_usage": bounded_json(row.path_sums, loose=row.is_path_loose),
         "threads": [_thread_json(thread) for thread in row.threads],
         "side_calls": [_side_json(side) for side in row.side],
         "notes": list(row.notes),
     }
-
-
-def _usage_json(sums: Sum, *, loose: bool) -> dict[str, Any]:
-    """Sums, with the names of those that are lower bounds."""
-    complete = not (loose or sums.at_least("fresh", "written", "read", "output"))
-    return sums_json(sums) | {"complete": complete, "at_least": at_least(sums, loose=loose)}
 
 
 def _thread_json(thread: ThreadRow) -> dict[str, Any]:
@@ -66,7 +60,7 @@ def _thread_json(thread: ThreadRow) -> dict[str, Any]:
         "session_from": thread.session_from,
         "current": thread.current,
         "messages": list(thread.messages),
-        "usage": _usage_json(thread.sums, loose=thread.is_loose),
+        "usage": bounded_json(thread.sums, loose=thread.is_loose),
         "turns": [_turn_json(turn) for turn in thread.turns],
     }
 

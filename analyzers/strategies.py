@@ -23,7 +23,9 @@ from analyzers.cache_prompt import LOOK_BACK
 from analyzers.cache_replay import Asked, Place, Point, ReplayedCache
 from analyzers.calls import Call
 from analyzers.models import cache_minimum
-from analyzers.prices import PriceBook, Priced, price
+from analyzers.price_book import PriceBook
+from analyzers.price_parts import Priced
+from analyzers.prices import price
 from analyzers.replayed_talk import Asking, Talk, Unit
 from analyzers.spent import Spent
 from analyzers.terms import Terms

@@ -83,6 +83,12 @@ def at_least(sums: Sum, *, loose: bool) -> list[str]:
     ]
 
 
+def bounded_json(sums: Sum, *, loose: bool) -> dict[str, Any]:
+    """Sums, whether they are exact, and the names of those that are lower bounds. ``loose``: as for ``at_least``."""
+    complete = not (loose or sums.at_least("fresh", "written", "read", "output"))
+    return sums_json(sums) | {"complete": complete, "at_least": at_least(sums, loose=loose)}
+
+
 def sums_json(sums: Sum) -> dict[str, int | None]:
     told = {name: known(sums, part) for name, part in _NAMES}
     return told | {

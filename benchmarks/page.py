@@ -17,8 +17,8 @@ from random import Random
 from statistics import median
 
 from analyzers.cache_report import cache_report
+from analyzers.price_book import PriceBook
 from analyzers.price_list import PriceList
-from analyzers.prices import PriceBook
 from analyzers.readers.kept import Kept
 from analyzers.readers.sources import Sources
 from analyzers.report.document import document

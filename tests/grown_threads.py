@@ -9,8 +9,8 @@ from conversations import Message, call, only, talk, traced
 
 from analyzers.exchange import Exchange
 from analyzers.growth import Growth, ThreadGrowth, Wanted, growth
+from analyzers.price_book import PriceBook
 from analyzers.price_list import PriceList
-from analyzers.prices import PriceBook
 from analyzers.turn_sizes import TurnSizer
 
 BOOK = PriceBook(PriceList())

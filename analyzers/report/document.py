@@ -23,11 +23,11 @@ from analyzers.gather import traced, uncollected, usage_report
 from analyzers.growth import growth
 from analyzers.growth_shown import growth_json
 from analyzers.lineage import Lineage
+from analyzers.price_book import PriceBook
 from analyzers.price_list import DOCUMENTED
-from analyzers.prices import PriceBook
 from analyzers.readers.kept import Kept
 from analyzers.report.kinds import KIND_WORDS
-from analyzers.report.threads import at_least, threads_json
+from analyzers.report.threads import threads_json
 from analyzers.report.tools import ToolUse
 from analyzers.report.unused import problems_told
 from analyzers.report.weighed import Weighed
@@ -80,7 +80,7 @@ def document(sources: Kept, problems: list[Problem], book: PriceBook, now: float
             "threads": threads_json(found.lineage, found.sessions, len(found.exchanges)),
             "tools": _tools(found),
             "growth": found.growth,
-            "sessions": _sessions(found.sessions),
+            "sessions": sessions_json(found.sessions)["sessions"],
             "cache": _cache(sources, book, found.lineage),
             **_spent(sources, book, found),
             "personal": _personal(found.exchanges, sources),
@@ -117,14 +117,6 @@ def _numbered(sources: Kept, problems: list[Problem], book: PriceBook) -> Number
         {exchange.place: n for n, exchange in enumerate(exchanges, 1)},
         _ids(exchanges),
     )
-
-
-def _sessions(rows: Sequence[SessionRow]) -> list[dict[str, Any]]:
-    """The sessions, each sum with the names of its counters that are lower bounds."""
-    told: list[dict[str, Any]] = sessions_json(rows)["sessions"]
-    for session, row in zip(told, rows, strict=True):
-        session["usage"]["at_least"] = at_least(row.sums)
-    return told
 
 
 def _tools(found: Numbered) -> list[dict[str, Any]]:

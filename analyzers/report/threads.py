@@ -6,22 +6,13 @@ A sum says by name which of its counters are lower bounds, so that the page mark
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from analyzers.lineage import Lineage, Session, Thread
 from analyzers.sessions import SessionRow, ThreadRow
 from analyzers.sessions_shown import message_counts
-from analyzers.spent import Sum
-from analyzers.usage_shown import BOUNDS, sums_json
+from analyzers.usage_shown import bounded_json
 from analyzers.wire.moment import timestamp
-
-_SUMS: Final = (
-    "input_tokens",
-    "cache_creation_input_tokens",
-    "cache_read_input_tokens",
-    "total_input_tokens",
-    "output_tokens",
-)
 
 
 def threads_json(lineage: Lineage, rows: Sequence[SessionRow], exchanges: int) -> list[dict[str, Any]]:
@@ -42,11 +33,6 @@ def threads_json(lineage: Lineage, rows: Sequence[SessionRow], exchanges: int) -
     return out
 
 
-def at_least(sums: Sum) -> list[str]:
-    """The counters whose sums are lower bounds, by the API's names."""
-    return [name for name in _SUMS if sums.at_least(*BOUNDS[name])]
-
-
 def _thread_json(row: ThreadRow) -> dict[str, Any]:
     first = row.turns[0]
     return {
@@ -65,7 +51,7 @@ def _thread_json(row: ThreadRow) -> dict[str, Any]:
             {"n": turn.n, "step": turn.step} for turn in row.turns[1:] if turn.step not in ("continues", "compacted")
         ],
         "partial": [turn.n for turn in row.turns if turn.partial],
-        "usage": sums_json(row.sums) | {"at_least": at_least(row.sums)},
+        "usage": bounded_json(row.sums, loose=row.is_loose),
     }
 
 

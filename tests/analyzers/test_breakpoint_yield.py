@@ -11,8 +11,8 @@ from analyzers.cache import CacheRow, Seen
 from analyzers.cache_model import Asked, CacheModel
 from analyzers.cache_positions import Positions
 from analyzers.cache_prompt import cached_prompt
+from analyzers.price_book import PriceBook
 from analyzers.price_list import PriceList
-from analyzers.prices import PriceBook
 from analyzers.spent import Spent
 
 MODEL = "claude-opus-5-5"

@@ -11,8 +11,8 @@ from conversations import answer, user
 from analyzers import budget as subject
 from analyzers.budget import Budget, Expected, Limits, excess
 from analyzers.calls import Call
+from analyzers.price_book import PriceBook
 from analyzers.price_list import PriceList
-from analyzers.prices import PriceBook
 from analyzers.sizes import CHARS, size
 from analyzers.spent import Spent
 

@@ -15,8 +15,8 @@ import pytest
 from analyzers.cache_advice import COMMON, Advice, Placement, Recorded, Replayed, advise, placements, with_common_part
 from analyzers.cache_positions import Positions
 from analyzers.cache_prompt import Mark, candidates
+from analyzers.price_book import PriceBook
 from analyzers.price_list import PriceList
-from analyzers.prices import PriceBook
 from analyzers.spent import Spent
 from analyzers.terms import Conditions, Terms
 

@@ -8,9 +8,10 @@ import pytest
 
 from analyzers.cache import CacheRow, Seen
 from analyzers.cache_price import surcharge, total_of
+from analyzers.price_book import PriceBook
 from analyzers.price_file import own_prices
 from analyzers.price_list import PriceList
-from analyzers.prices import PriceBook, as_number
+from analyzers.price_parts import as_number
 from analyzers.spent import Spent
 from analyzers.terms import Conditions, Terms
 

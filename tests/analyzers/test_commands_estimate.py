@@ -17,9 +17,9 @@ from analyzers import commands_estimate
 from analyzers.cli import app
 from analyzers.estimate import estimate
 from analyzers.estimate_price import input_price
+from analyzers.price_book import PriceBook
 from analyzers.price_file import own_prices
 from analyzers.price_list import PriceList
-from analyzers.prices import PriceBook
 
 SENT = {"model": "claude-opus-5", "max_tokens": 9, "messages": [{"role": "user", "content": "What is 2+2?"}]}
 PUBLISHED = DATA / "published-request.json"

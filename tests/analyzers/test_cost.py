@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from analyzers.calls import Call
 from analyzers.cost import Cost, CostReport, Group, cost_report
+from analyzers.price_book import PriceBook
 from analyzers.price_list import PriceList
-from analyzers.prices import PriceBook
 from analyzers.spent import Spent
 from analyzers.terms import Pass, Recorded
 from analyzers.usage import report

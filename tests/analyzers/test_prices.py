@@ -15,9 +15,11 @@ from session_logs import usage
 
 from analyzers.calls import Call
 from analyzers.models import model_of
+from analyzers.price_book import PriceBook
 from analyzers.price_file import own_prices
 from analyzers.price_list import PriceList, Rates
-from analyzers.prices import Parts, PriceBook, Priced, Unpriced, price
+from analyzers.price_parts import Parts, Priced, Unpriced
+from analyzers.prices import price
 from analyzers.spent import PARTS, Spent, billed_of, of_usage
 from analyzers.terms import Conditions, Pass, Terms, passes_of, terms_of
 from analyzers.wire.usage import Usage

@@ -26,8 +26,8 @@ from analyzers.cache_report import cache_report
 from analyzers.cache_shown import cache_json
 from analyzers.commands_cost import own_prices_of
 from analyzers.exchange import Exchange
+from analyzers.price_book import PriceBook
 from analyzers.price_list import PriceList
-from analyzers.prices import PriceBook
 from analyzers.readers.captures import CaptureStream
 from analyzers.readers.raw import read_body
 from analyzers.readers.sources import Sources

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzers.growth_model import Resent
+from analyzers.price_book import PriceBook
 from analyzers.price_list import PriceList
-from analyzers.prices import PriceBook
 from analyzers.replayed_talk import Asking, Talk, Unit, talk_of_model
 from analyzers.strategies import (
     CACHES,

@@ -299,8 +299,8 @@ def test_a_live_page_follows_and_keeps_what_is_looked_at(browser: Browser) -> No
     from opened_page import Opened
     from playwright.sync_api import expect
 
+    from analyzers.price_book import PriceBook
     from analyzers.price_list import PriceList
-    from analyzers.prices import PriceBook
     from analyzers.readers.kept import Kept
     from analyzers.report.document import document
 
