@@ -9,7 +9,15 @@ from rich.text import Text
 
 from analyzers import tables
 from analyzers.attribution import Attribution, Ratio, Ratios
-from analyzers.estimate_shown import deferred_lines, fields_table, method_words, row_json, rows_table, unknown_lines
+from analyzers.estimate_shown import (
+    deferred_lines,
+    field_json,
+    fields_table,
+    method_words,
+    row_json,
+    rows_table,
+    unknown_lines,
+)
 from analyzers.failure import safe
 from analyzers.tables import Grid
 
@@ -25,7 +33,7 @@ def attribution_json(found: Attribution | None) -> dict[str, Any]:
         "method": estimate.method,
         "tokenizer": estimate.family,
         "assumed": estimate.assumed,
-        "fields": [{"name": one.name, "tokens": one.tokens, "at_least": one.at_least} for one in estimate.fields],
+        "fields": [field_json(one) for one in estimate.fields],
         "additions": [{"what": one.what, "tokens": one.tokens, "source": one.source} for one in estimate.additions],
         "total": {"tokens": estimate.tokens, "at_least": estimate.at_least, "most": estimate.most},
         "blocks": [row_json(row) for one in estimate.fields for row in one.rows],

@@ -68,6 +68,11 @@ class FieldTokens:
     tokens: int
     at_least: bool
 
+    @property
+    def known(self) -> int | None:
+        """What is known of the tokens; None where nothing is."""
+        return None if self.at_least and not self.tokens else self.tokens
+
 
 @dataclass(frozen=True, slots=True)
 class Addition:

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.text import Text
 
-from analyzers.estimate import Addition, PromptEstimate, RowTokens
+from analyzers.estimate import Addition, FieldTokens, PromptEstimate, RowTokens
 from analyzers.estimate_price import InputPrice
 from analyzers.failure import safe
 from analyzers.share import share_of
@@ -34,12 +34,16 @@ def estimate_json(found: PromptEstimate, priced: InputPrice) -> dict[str, Any]:
         "tokens": found.tokens,
         "at_least": found.at_least,
         "most": found.most,
-        "fields": [{"name": one.name, "tokens": one.tokens, "at_least": one.at_least} for one in found.fields],
+        "fields": [field_json(one) for one in found.fields],
         "rows": [row_json(row) for one in found.fields for row in one.rows],
         "additions": [{"what": one.what, "tokens": one.tokens, "source": one.source} for one in found.additions],
         "deferred": [row_json(row) for row in found.deferred],
         "price": _price_json(priced),
     }
+
+
+def field_json(one: FieldTokens) -> dict[str, Any]:
+    return {"name": one.name, "tokens": one.known, "at_least": one.at_least}
 
 
 def row_json(row: RowTokens) -> dict[str, Any]:
@@ -116,8 +120,9 @@ def fields_table(found: PromptEstimate) -> Grid:
     drawn = grid("field", "tokens", "share", "", left=(0, 3))
     for one in sorted(found.fields, key=lambda one: -one.tokens):
         if one.tokens or one.at_least:
-            share = percent(share_of(one.tokens, found.tokens))
-            drawn.add(name_of(one.name), count(one.tokens), share, "at least" if one.at_least else "")
+            share = "" if one.known is None else percent(share_of(one.tokens, found.tokens))
+            bounded = "at least" if one.at_least and one.known is not None else ""
+            drawn.add(name_of(one.name), count(one.known), share, bounded)
     for addition in found.additions:
         drawn.add(f"+ {name_of(addition.what)}", count(addition.tokens), _share(addition, found), addition.source)
     drawn.add("total", count(found.tokens), "", "at least" if found.most is None else "", total=True)

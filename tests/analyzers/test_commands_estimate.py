@@ -114,6 +114,16 @@ def test_what_is_unknown_is_named_and_the_total_says_at_least() -> None:
     assert told(sent)["most"] is None
 
 
+def test_a_field_of_which_nothing_is_known_has_no_figure() -> None:
+    image = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
+    sent = SENT | {"messages": [{"role": "user", "content": [image]}], "system": "Be brief."}
+    lines = run("-", given=json.dumps(sent).encode()).split("\n")
+    assert next(line.split() for line in lines if line.startswith("messages ")) == ["messages", "?"]
+    fields = {one["name"]: (one["tokens"], one["at_least"]) for one in told(sent)["fields"]}
+    assert fields["messages"] == (None, True)
+    assert fields["system"][0] and not fields["system"][1]
+
+
 def test_a_range_is_shown_as_one() -> None:
     pages = {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0xLjQgL1R5cGUgL1BhZ2UgPj4="}
     sent = SENT | {"messages": [{"role": "user", "content": [{"type": "document", "source": pages}]}]}

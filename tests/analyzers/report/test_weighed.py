@@ -138,10 +138,7 @@ def test_fields_whose_texts_were_folded_have_the_tokens_that_are_known_of_them(s
     for request in islice(shape_requests(shape), 3):
         body, _ = unfold(fold(parse(request["raw"]).value, over))
         told, _ = weighed(body, tokens=TokenRows())
-        whole = {
-            one.name: ((one.tokens or None) if one.at_least else one.tokens, one.at_least)
-            for one in estimate(body).fields
-        }
+        whole = {one.name: (one.known, one.at_least) for one in estimate(body).fields}
         assert {one["name"]: (one["tokens"], one["at_least"]) for one in told[0]["fields"]} == whole
 
 
