@@ -18,6 +18,7 @@ from analyzers.cache_report import CacheReport, cache_report
 from analyzers.commands_cost import own_prices_of
 from analyzers.cost import Cost, cost_report
 from analyzers.exchange import Exchange, Problem
+from analyzers.exchange_calls import is_blocked
 from analyzers.gather import usage_report
 from analyzers.price_book import PriceBook
 from analyzers.price_list import PriceList
@@ -178,7 +179,7 @@ def _sent(sources: Kept) -> Sent | None:
         return None
     notes = sources.notes or {}
     search = Search({sha256: noted.kinds for sha256, noted in notes.items() if noted.kinds is not None})
-    sent = [replace(exchange, response=None) for exchange in sources.exchanges([])]
+    sent = [replace(exchange, response=None) for exchange in sources.exchanges([]) if not is_blocked(exchange)]
     for exchange in sent:
         search.learn(exchange)
     for n, exchange in enumerate(sent, 1):

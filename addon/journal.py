@@ -27,6 +27,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from analyzers.wire.record import KEY_FILE
+
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
@@ -36,9 +38,6 @@ try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
-
-KEY_FILE = ".fingerprint-key"
-"""Name of the file, beside the captures, that holds the key of the folder's body fingerprints."""
 
 KEY_BYTES = 32
 LEVEL = 1

@@ -16,6 +16,7 @@ from analyzers.exports.har import entry_text, folded_texts, head, tail
 from analyzers.failure import Failure, safe
 from analyzers.gather import traced
 from analyzers.progress import watched
+from analyzers.readers.sources import Sources
 from analyzers.reading import Given, in_order, nothing, nth, opened, print_json, report
 from analyzers.whole_file import whole_file
 
@@ -45,7 +46,10 @@ def _curl(given: Given, n: int, output: str | None, force: bool, as_json: bool) 
     """One request as a script, its body in a file beside it; on standard output in one piece."""
     places = None if output is None else _script_places(Path(output), force)
     problems: list[Problem] = []
-    exchange = nth(opened(given), n, problems)
+    sources = opened(given)
+    for one in places or ():
+        _may_replace(one, sources)
+    exchange = nth(sources, n, problems)
     report(problems)
     try:
         request = again(exchange, n)
@@ -87,6 +91,8 @@ def _har(given: Given, numbers: Sequence[int], output: str | None, force: bool, 
         _may_be_written(Path(output), force)
     problems: list[Problem] = []
     sources = opened(given)
+    if output is not None:
+        _may_replace(Path(output), sources)
     wanted: set[int] | None = None
     if numbers:
         times = [exchange.time or 0.0 for exchange in sources.exchanges(problems)]
@@ -106,6 +112,8 @@ def _har(given: Given, numbers: Sequence[int], output: str | None, force: bool, 
         if first is None:
             report(problems)
             nothing(sources, given, problems, as_json)
+            if output is not None:
+                raise Failure(f"{output} was not written: there is nothing to put into it", 3)
             return
         if output is None:
             written.write(first, sys.stdout.buffer.write)
@@ -166,6 +174,12 @@ def _may_be_written(place: Path, force: bool) -> None:
         raise Failure(f"{place} is there already: give another name, or say --force", 2)
     if not place.absolute().parent.is_dir():
         raise Failure(f"there is no folder {place.absolute().parent}: make it first", 2)
+
+
+def _may_replace(place: Path, sources: Sources) -> None:
+    """Raises Failure when a file is one of those that are read: not even --force means that."""
+    if sources.has(place):
+        raise Failure(f"{place} is one of the files that are read: give another name", 2)
 
 
 @contextmanager

@@ -8,7 +8,6 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from analyzers.commands_cost import own_prices_of
 from analyzers.exchange import Problem
@@ -29,10 +28,15 @@ def write_report(given: Given, out: str | None, prices: str | None, as_json: boo
     if out is None and not as_json:
         raise Failure("say where the page is to go: -o FILE.html, or --serve to look at it as it grows", 2)
     problems: list[Problem] = []
-    sources, told = _document(given, problems, PriceBook(PriceList(), own_prices_of(prices)))
+    sources = _kept(given)
+    if out is not None and sources.has(Path(out).expanduser()):
+        raise Failure(f"{out} is one of the files that are read: name another file with -o", 2)
+    told = document(sources, problems, PriceBook(PriceList(), own_prices_of(prices)), time.time())
     report(problems)
     if not told["requests"]:
         nothing(sources, given, problems, as_json)
+        if out is not None:
+            raise Failure(f"{out} was not written: there is nothing to show on a page", 3)
     if as_json:
         print_json(told)
     if out is not None and told["requests"]:
@@ -49,7 +53,7 @@ def serve_report(given: Given, port: int | None, prices: str | None) -> None:
 
     if not _state(given):
         report([Problem(", ".join(given.paths), "nothing is recorded yet; waiting for it")])
-    fresh = Fresh(lambda: _state(given), lambda: _document(_there(given), [], book)[1])
+    fresh = Fresh(lambda: _state(given), lambda: document(_kept(_there(given)), [], book, time.time()))
     try:
         running = server(fresh, port or 0, _told)
     except OSError as error:
@@ -57,11 +61,6 @@ def serve_report(given: Given, port: int | None, prices: str | None) -> None:
     print(f"http://{LOOPBACK}:{running.server_address[1]}/   (Ctrl-C ends it)", flush=True)
     with running, suppress(KeyboardInterrupt):
         running.serve_forever(poll_interval=0.2)
-
-
-def _document(given: Given, problems: list[Problem], book: PriceBook) -> tuple[Kept, dict[str, Any]]:
-    sources = _kept(given)
-    return sources, document(sources, problems, book, time.time())
 
 
 def _kept(given: Given) -> Kept:

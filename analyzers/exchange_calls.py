@@ -21,11 +21,16 @@ GUARD: Final = ("x-weighbridge", "guard")
 """The header of an answer that the budget guard gave in the API's stead."""
 
 
+def is_blocked(exchange: Exchange) -> bool:
+    """Whether the guard answered, so that nothing reached the API."""
+    return exchange.response is not None and exchange.response.headers.get(GUARD[0]) == GUARD[1]
+
+
 def calls_of(exchange: Exchange) -> Sequence[Call]:
     """The calls of one exchange: one as a rule, each result's of a polled batch, none of what asks no model."""
     request, response = exchange.request, exchange.response
-    if response is not None and response.headers.get(GUARD[0]) == GUARD[1]:
-        return ()  # it never reached the API
+    if is_blocked(exchange):
+        return ()
     if request is not None and request.route == "batches":
         return tuple(_batch(exchange))
     usage, model, host = _answered(exchange)

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 from analyzers import api_words as own
 from analyzers.api_words import word_set
 from analyzers.capture_words import HEADERS, OPTIONS, is_header
+from analyzers.exchange_calls import GUARD
 from analyzers.member_names import Names
 from analyzers.redact import Redactor
 from analyzers.wire.headers import KEPT_PARAMETERS
@@ -34,7 +35,7 @@ _ACTIONS = frozenset(("rawPredict", "streamRawPredict"))
 _NUMBERED = ("anthropic-ratelimit-", "anthropic-priority-", "anthropic-fast-", "retry-after", "content-length", "date",
              "x-stainless-retry-count", "x-stainless-timeout", "x-stainless-read-timeout")  # fmt: skip
 _CLOSED_HEADERS = ("accept", "content-encoding", "content-type", "transfer-encoding", "expect", "x-app", "x-stainless-",
-                   "x-claude-code-request-class", "x-should-retry", "x-weighbridge",
+                   "x-claude-code-request-class", "x-should-retry",
                    "anthropic-dangerous-direct-browser-access")  # fmt: skip
 OWN_NAMES = (
     HEADERS
@@ -71,6 +72,8 @@ class Addresses:
         if type(value) is not str:
             return self._values.value(value, names=Names.UNKNOWN)
         name = name.lower()
+        if (name, value) == GUARD:  # such an answer is no call of the API's
+            return self._values.keep(value)
         if name.startswith(_NUMBERED) and (_COUNT.fullmatch(value) or own.is_time(value)):
             return self._values.keep(value)
         if name == "anthropic-version" and own.is_dated_version(value):

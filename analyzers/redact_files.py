@@ -37,6 +37,7 @@ from analyzers.redact_records import RecordRedactor
 from analyzers.redact_words import own_words
 from analyzers.scrambled_text import Found
 from analyzers.wire.jsontext import Json, NotJson, dump, parse
+from analyzers.wire.record import KEY_FILE
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -198,6 +199,8 @@ class _Run:
         """Says of every file of the folder that none is made of it."""
         for path in sorted(path for path in root.rglob("*") if not path.is_dir()):
             kind = kinds.get(path.relative_to(root).parts)
+            if path.name == KEY_FILE:  # the recorder's own, which is worth nothing without what it keyed
+                continue
             if kind not in _OWN_FORM and kind not in _CONVERTED:
                 outcome.problems.append(Problem(str(path), "of no kind that can be redacted; it was left out"))
 

@@ -94,6 +94,10 @@ class Sources:
         """Whether it is a file beside logs that a folder held and that says nothing about calls."""
         return file in self._found and self._kinds.get(file) == "companion"
 
+    def has(self, place: Path) -> bool:
+        """Whether a path leads to one of the files, by whatever name."""
+        return any(file != "-" and _is_same(place, Path(file)) for file in self.files)
+
     def path_of(self, file: str) -> str:
         """A name under which a file can be opened."""
         kept = self._kept.get(file)
@@ -220,6 +224,13 @@ def _size(file: str) -> int:
         return os.path.getsize(file) if file != "-" else 0
     except OSError:
         return 0
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except (OSError, ValueError):  # one of them is not there
+        return False
 
 
 def _left_out(files: Sequence[str]) -> Problem:

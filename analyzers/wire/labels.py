@@ -6,11 +6,14 @@ label never quotes the text. Only the head of the text is looked at, so the cost
 
 from __future__ import annotations
 
+import re
+
 _HEAD = 2000
 _REMINDER_HEAD = 400
 _REMINDER = "<system-reminder>"
 
-# Looked for in the head of a system-reminder, in this order.
+# The one that stands first in the head of a system-reminder tells what it is: behind it come the user's own words and
+# names of files, which may look like any other.
 _REMINDERS = (
     ("agent types", "agents"),
     ("skills are available", "skills"),
@@ -19,20 +22,23 @@ _REMINDERS = (
     ("total_tokens left", "token budget"),
     ("USD budget", "budget"),
     ("# claudeMd", "CLAUDE.md and context"),
-    ("CLAUDE.md", "CLAUDE.md"),
-    ("MEMORY.md", "memory index"),
+    (r"Contents of [^\n]*CLAUDE\.md", "CLAUDE.md"),
+    (r"Contents of [^\n]*MEMORY\.md", "memory index"),
     ("# userEmail", "context with e-mail"),
     ("hook success", "hook output"),
     ("hook additional context", "hook output"),
     ("hook blocking error", "hook output"),
     ("gitStatus", "git status"),
+    ("Attribution for git commits", "attribution"),
     ("deferred tools", "deferred tools"),
     ("MCP Server Instructions", "MCP instructions"),
     ("# currentDate", "date"),
     ("todo list", "todo list"),
     ("plan mode", "plan mode"),
+    (r"Note: [^\n]* was modified", "changed file"),
     ("was modified", "changed file"),
 )
+_SIGNS = re.compile("|".join(f"({sign})" for sign, _ in _REMINDERS))
 # Beginnings of texts that stand alone.
 _BEGINNINGS = (
     ("x-anthropic-billing-header", "billing header"),
@@ -70,11 +76,10 @@ def describe_text(text: str) -> str | None:
         text = text[:_HEAD].lstrip()
         first = text[:1]
     if text.startswith(_REMINDER):
-        head = text[:_REMINDER_HEAD]
-        for sign, label in _REMINDERS:
-            if sign in head:
-                return f"system-reminder: {label}"
-        return "system-reminder"
+        found = _SIGNS.search(text, 0, _REMINDER_HEAD)
+        if found is None or found.lastindex is None:
+            return "system-reminder"
+        return f"system-reminder: {_REMINDERS[found.lastindex - 1][1]}"
     for sign, label in _BY_FIRST.get(first, ()):
         if text.startswith(sign):
             return label

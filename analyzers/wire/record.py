@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from analyzers.wire.encodings import decode
 from analyzers.wire.fold import Folded, fold, folded_key
@@ -44,6 +44,9 @@ type Ended = Literal[
     "not_final",
 ]
 type Record = dict[str, Any]
+
+KEY_FILE: Final = ".fingerprint-key"
+"""Name of the file, beside the captures, that holds the key of the folder's body fingerprints."""
 
 
 @dataclass(frozen=True, slots=True)

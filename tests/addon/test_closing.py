@@ -67,6 +67,12 @@ def test_personal_data_is_counted_by_kind_in_requests_only(tmp_path: Path) -> No
     assert "personal data sent: 1 email (`weighbridge privacy` says where)" in told
 
 
+def test_what_the_guard_blocked_was_not_sent(tmp_path: Path) -> None:
+    blocked = response("1", ended="error", status=400, headers={"x-weighbridge": "guard"}, usage=None)
+    told = "\n".join(lines(tmp_path, request("1", body(MAIL)), blocked, request("2", body()), response("2")))
+    assert "personal data sent: none found" in told
+
+
 def test_folded_texts_that_nobody_looked_into_are_counted(tmp_path: Path) -> None:
     told = "\n".join(lines(tmp_path, request("1", body("z" * 900)), response("1")))
     assert "personal data sent: none found; 1 folded text not looked into" in told

@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from addon import journal as subject
-from addon.journal import KEY_FILE, CaptureFile, Journal, Tally, shared_key
+from addon.journal import CaptureFile, Journal, Tally, shared_key
+from analyzers.wire.record import KEY_FILE
 
 if sys.version_info >= (3, 14):
     from compression import zstd

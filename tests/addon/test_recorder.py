@@ -294,6 +294,17 @@ def test_upstream_broke_off(bridge: Bridge) -> None:
     assert bridge.response()["failure"].startswith("HTTP/1 protocol error")
 
 
+def test_a_server_cannot_say_that_the_guard_answered(bridge: Bridge) -> None:
+    """Its answer would be in no sum."""
+    flow = bridge.accept(bridge.flow())
+    tap = bridge.begin(flow, x_weighbridge="guard", request_id="req_1")
+    assert tap
+    for chunk in (*EVENTS, b""):
+        tap(chunk)
+    bridge.recorder.response(flow)
+    assert bridge.response()["headers"] == {"request-id": "req_1", "content-type": "text/event-stream"}
+
+
 def test_a_stream_without_its_last_event_is_cut_however_cleanly_http_ended(bridge: Bridge) -> None:
     bridge.answer(bridge.accept(bridge.flow()), *EVENTS[:-1])
     assert bridge.response()["ended"] == "upstream_cut"

@@ -78,6 +78,15 @@ def test_json_tells_what_was_written(tmp_path: Path) -> None:
     assert "give one with -o" in run("-c", place, "--to", "har", "--json", code=2).stderr
 
 
+@pytest.mark.parametrize("to", [("har",), ("curl", 1)], ids=["har", "curl"])
+def test_nothing_takes_the_place_of_what_it_was_made_of_even_when_forced(tmp_path: Path, to: tuple[Any, ...]) -> None:
+    place = capture(tmp_path, "one")
+    before = place.read_bytes()
+    told = run("-c", place, "--to", *to, "-o", place, "--force", code=2)
+    assert "is one of the files that are read: give another name" in told.stderr
+    assert place.read_bytes() == before
+
+
 def test_files_that_are_there_are_kept_unless_it_is_forced(tmp_path: Path) -> None:
     place = capture(tmp_path, "one")
     for name in ("request.sh", "request.json"):
@@ -175,7 +184,9 @@ def test_folded_texts_are_said_in_the_file() -> None:
 
 def test_where_nothing_was_recorded_nothing_is_written(tmp_path: Path) -> None:
     place = written(tmp_path, "c.jsonl", start(), end())
-    assert "no request was recorded" in run("-c", place, "--to", "har", "-o", tmp_path / "a.har").stdout
+    assert "no request was recorded" in run("-c", place, "--to", "har").stdout
+    told = run("-c", place, "--to", "har", "-o", tmp_path / "a.har", code=3)
+    assert "a.har was not written: there is nothing to put into it" in told.stderr
     assert not (tmp_path / "a.har").exists()
     run("-c", tmp_path / "c.jsonl", "--to", "curl", 1, code=3)
     (tmp_path / "other").write_text("nothing of the kind")

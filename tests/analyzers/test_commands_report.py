@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from capture_files import end, start, written
 from typer.testing import CliRunner, Result
 
 from analyzers.cli import app
@@ -38,6 +39,27 @@ def test_a_place_where_nothing_can_be_written_is_told(tmp_path: Path) -> None:
     result = run("-c", EXAMPLE, "-o", str(out))
     told = f"weighbridge: {out} cannot be written (No such file or directory): name a file with -o\n"
     assert (result.exit_code, result.stderr) == (2, told)
+
+
+def test_no_page_takes_the_place_of_what_it_was_made_of(tmp_path: Path) -> None:
+    capture = tmp_path / "a.jsonl"
+    capture.write_bytes((Path(EXAMPLE) / "four-turns.jsonl").read_bytes())
+    (tmp_path / "link").symlink_to(capture)
+    before = capture.read_bytes()
+    for out in (capture, tmp_path / "link"):
+        result = run("-c", str(tmp_path), "-o", str(out))
+        told = f"weighbridge: {out} is one of the files that are read: name another file with -o\n"
+        assert (result.exit_code, result.stderr) == (2, told)
+    assert capture.read_bytes() == before
+
+
+def test_a_page_of_nothing_is_told_by_the_exit_code_too(tmp_path: Path) -> None:
+    written(tmp_path, "a.jsonl", start(), end())
+    out = tmp_path / "page.html"
+    result = run("-c", str(tmp_path / "a.jsonl"), "-o", str(out))
+    assert (result.exit_code, result.stdout) == (3, "no request was recorded\n")
+    assert result.stderr == f"weighbridge: {out} was not written: there is nothing to show on a page\n"
+    assert not out.exists()
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from capture_files import end, request, response, start, written
+from capture_files import body, end, request, response, start, written
 from every_kind import KINDS, file_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -104,6 +104,23 @@ def _proofs(folder: Path) -> list[str]:
         for note in (exchange.request.notes if exchange.request is not None else ())
         if note.code == "rebuilt_from_log"
     ]
+
+
+def test_words_by_which_calls_are_told_apart_stay(tmp_path: Path) -> None:
+    """An answer of the guard's is no call, a request for compaction is no turn, and what fails is tried again."""
+    failed = {"ended": "error", "status": 400, "usage": None, "message_id": None, "content": None}
+    lines = [
+        request("1", body("first")),
+        response("1", **failed, headers={"x-weighbridge": "guard"}, error={"type": "invalid_request_error"}),
+        request("2", body("second"), headers=[("x-claude-code-request-class", "compaction")]),
+        response("2", message_id="msg_2"),
+        request("3", body("third")),
+        response("3", **failed, headers={"x-weighbridge": "another word"}, error={"type": "overloaded_error"}),
+    ]
+    place = written(tmp_path, "in.jsonl", start(), *lines, end())
+    redact_files(str(place), str(tmp_path / "out.jsonl"), Wish())
+    assert result([place], "usage")["totals"]["requests"] == 2
+    assert _same(place, tmp_path / "out.jsonl", *REPORTS) == []
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "chat"])

@@ -19,6 +19,17 @@ from analyzers.wire.labels import describe_text
             "system-reminder: CLAUDE.md and context",
         ),
         ("<system-reminder>\nSessionStart hook additional context: x", "system-reminder: hook output"),
+        (
+            "<system-reminder>\nContents of /w/CLAUDE.md (project instructions):\nkeep gitStatus",
+            "system-reminder: CLAUDE.md",
+        ),
+        ("<system-reminder>\nContents of /w/MEMORY.md:\n- a todo list", "system-reminder: memory index"),
+        ("<system-reminder>\n# gitStatus\nStatus:\n M CLAUDE.md\n?? MEMORY.md", "system-reminder: git status"),
+        (
+            "<system-reminder>\nAttribution for git commits and pull requests (a CLAUDE.md rule takes precedence)",
+            "system-reminder: attribution",
+        ),
+        ("<system-reminder>\nNote: /w/CLAUDE.md was modified by the user", "system-reminder: changed file"),
         ("\n  <system-reminder>\nsomething new", "system-reminder"),
         ("x-anthropic-billing-header: cc_version=2; cch=1;", "billing header"),
         ("You are Claude Code, Anthropic's official CLI for Claude.", "Claude Code identity"),
