@@ -12,6 +12,7 @@ from analyzers.cache_sums import CacheSums
 from analyzers.failure import safe
 from analyzers.share import share_of
 from analyzers.usage import known, total_input
+from analyzers.usage_shown import bound
 
 _INPUT = ("fresh", "written", "read")
 _MOST_REASONS = 5
@@ -90,13 +91,9 @@ def _usage(found: Closing) -> Iterable[str]:
         return
     sums = used.spent
     fresh, written, read = (tables.count(known(sums, part)) for part in _INPUT)
-    total = _bound(total_input(sums), sums.at_least(*_INPUT) or used.unfinished > 0)
-    output = _bound(known(sums, "output"), sums.at_least("output") or used.unfinished > 0)
+    total = bound(total_input(sums), sums.at_least(*_INPUT) or used.unfinished > 0)
+    output = bound(known(sums, "output"), sums.at_least("output") or used.unfinished > 0)
     yield f"input {total} tokens = {fresh} in + {written} cache write + {read} cache read   output {output}"
-
-
-def _bound(amount: int | None, at_least: bool) -> str:
-    return f"{'≥' if at_least and amount is not None else ''}{tables.count(amount)}"
 
 
 def _cache(found: Closing) -> Iterable[str]:
@@ -109,7 +106,7 @@ def _cache(found: Closing) -> Iterable[str]:
     else:
         hit = tables.percent(sums.hit_rate)
         cost = "at a price that is not known" if found.surcharge is None else f"for {found.surcharge:.4f} USD"
-        again = _bound(_known_sum(sums.again, sums.resent), sums.again_open or sums.resent_open)
+        again = bound(sums.paid_again, sums.again_open or sums.resent_open)
         breaks = f", {again} tokens paid again {cost}" if sums.broken else ""
         yield f"cache: hit rate {hit}, {_breaks(sums)}{breaks}"
 
@@ -118,11 +115,6 @@ def _breaks(sums: CacheSums) -> str:
     if sums.broken is None:
         return "breaks not known"
     return f"{'≥' if sums.unjudged else ''}{_times(sums.broken, 'break')}"
-
-
-def _known_sum(*amounts: int | None) -> int | None:
-    known = [amount for amount in amounts if amount is not None]
-    return sum(known) if known else None
 
 
 def _cost(found: Closing) -> Iterable[str]:

@@ -5,22 +5,24 @@ traffic stops. What it answers has the API's own shape of an error, so that clie
 its own in a header and in the record.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from mitmproxy import http
 
 from analyzers.budget import Budget, Excess, Expected, Limits, excess
 from analyzers.exchange import Exchange, Request
-from analyzers.exchange_calls import GUARD, calls_of
+from analyzers.exchange_calls import calls_of
 from analyzers.identity import header_session, metadata_session
 from analyzers.readers.captures import read_response
 from analyzers.wire.encodings import decode
+from analyzers.wire.headers import GUARD
 from analyzers.wire.jsontext import Json, NotJson, dump, parse
 from analyzers.wire.note import Note
 from analyzers.wire.record import BODY_LIMIT
 from analyzers.wire.routes import Route, requested_model
 
+BLOCKED: Final = "guard_blocked"
 GUARDED: Final[frozenset[Route]] = frozenset(("messages", "bedrock", "vertex"))
 """Counting tokens is free, and what a batch will cost is not known when it is posted."""
 
@@ -116,7 +118,7 @@ class Guard:
         if self._limits.mode == "block" and not seen_before:
             flow.response = _refusal(broken.text)
             self._tell(session, broken.option, f"blocked: {broken.text}")
-            return [Note("guard_blocked", broken.text)]
+            return [Note(BLOCKED, broken.text)]
         self._tell(session, broken.option, broken.text)
         late = " It was being forwarded already (stream_large_bodies)." if self._limits.mode == "block" else ""
         return [Note("guard_warned", f"{broken.text}{late}")]
@@ -181,6 +183,13 @@ def _calls(request: Mapping[str, Any], record: dict[str, Any]) -> tuple[Any, ...
         route=request.get("route") or "messages",
     )
     return tuple(calls_of(Exchange(asked, read_response(record), record["ended"], "")))
+
+
+def without_claim(headers: Iterable[tuple[str, str]], notes: Iterable[Note]) -> tuple[tuple[str, str], ...]:
+    """The headers of an answer without a server's word that the guard gave it, which would keep it out of all sums.
+    ``notes``: of the exchange; they say whether it is true."""
+    is_guards = any(note.code == BLOCKED for note in notes)
+    return tuple((name, value) for name, value in headers if is_guards or name.lower() != GUARD[0])
 
 
 def _refusal(text: str) -> http.Response:

@@ -9,7 +9,7 @@ import importlib.metadata
 import logging
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,13 +18,12 @@ from mitmproxy.proxy.mode_specs import LocalMode, TransparentMode, TunMode, Wire
 
 from addon.annotator import Annotator
 from addon.ending import Cause, how_it_ended
-from addon.guard import Guard
+from addon.guard import Guard, without_claim
 from addon.journal import CaptureFile, Journal, Tally
 from addon.live import Lines
 from addon.marks import Marks
 from addon.settings import BYTES_PER_MB, Settings
 from addon.tap import RequestTap, ResponseTap
-from analyzers.exchange_calls import GUARD
 from analyzers.noted import describing
 from analyzers.wire.answer import Answer, AnswerReader
 from analyzers.wire.fold import Folded
@@ -263,7 +262,7 @@ class InFlight:
                 time=time.time(),
                 ended=how_it_ended(flow, head, answer, cause),
                 status=head.status_code if head else None,
-                headers=_answered(head, exchange.notes) if head else (),
+                headers=without_claim(_headers(head), exchange.notes) if head else (),
                 answer=answer,
                 first_byte=_since(exchange, exchange.first_byte),
                 first_content=_since(exchange, exchange.tap.first_content if exchange.tap else None),
@@ -372,12 +371,6 @@ def _host(flow: http.HTTPFlow) -> str:
 
 
 _NAMELESS_MODES: Final = (TransparentMode, LocalMode, WireGuardMode, TunMode)
-
-
-def _answered(head: http.Response, notes: Iterable[Note]) -> tuple[tuple[str, str], ...]:
-    """The headers of an answer. That it is the guard's own only the guard may say: it would be in no sum."""
-    is_guards = any(note.code == "guard_blocked" for note in notes)
-    return tuple((name, value) for name, value in _headers(head) if is_guards or name.lower() != GUARD[0])
 
 
 def _headers(message: http.Message) -> tuple[tuple[str, str], ...]:

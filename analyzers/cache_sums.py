@@ -38,6 +38,11 @@ class CacheSums:
         return share_of(self.read, self.total) if self.total and self.read is not None else None
 
     @property
+    def paid_again(self) -> int | None:
+        """Tokens written again and sent again, together."""
+        return _sum((self.again, self.resent))
+
+    @property
     def at_least(self) -> list[str]:
         """The sums that are lower bounds, by the names they have in JSON."""
         bounds = (

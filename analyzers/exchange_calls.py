@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from analyzers.calls import Call, State
 from analyzers.digests import digest
@@ -13,12 +12,10 @@ from analyzers.spent import Spent, billed_of, of_usage
 from analyzers.summary import model_requested, request_id_of
 from analyzers.terms import Recorded, passes_of, terms_of
 from analyzers.vendor_usage import vendor_usage
+from analyzers.wire.headers import GUARD
 from analyzers.wire.jsontext import Json, Number
 from analyzers.wire.routes import vertex_region
 from analyzers.wire.usage import Usage, count
-
-GUARD: Final = ("x-weighbridge", "guard")
-"""The header of an answer that the budget guard gave in the API's stead."""
 
 
 def is_blocked(exchange: Exchange) -> bool:

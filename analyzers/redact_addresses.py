@@ -11,10 +11,9 @@ from urllib.parse import unquote
 from analyzers import api_words as own
 from analyzers.api_words import word_set
 from analyzers.capture_words import HEADERS, OPTIONS, is_header
-from analyzers.exchange_calls import GUARD
 from analyzers.member_names import Names
 from analyzers.redact import Redactor
-from analyzers.wire.headers import KEPT_PARAMETERS
+from analyzers.wire.headers import GUARD, KEPT_PARAMETERS
 from analyzers.wire.jsontext import Json
 
 _HOSTS = ("anthropic.com", "claude.com", "claude.ai", "amazonaws.com", "api.aws", "googleapis.com", "azure.com",

@@ -17,13 +17,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import traceback
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 from warm_mitmdump import Forked, Source, serve
+from warm_mitmdump import code as code_of
 
 ROOT = str(Path(__file__).parents[1])
 OURS = ("addon", "analyzers")
@@ -51,7 +51,7 @@ def start(*arguments: str, cwd: Path, env: dict[str, str], out: Path, errors: Pa
         "log": str(out),
         "errors": str(errors),
     }
-    return Forked(source(), source().ask(asked))
+    return source().forked(asked)
 
 
 def run(*arguments: str, cwd: Path, env: dict[str, str], place: Path, timeout: float) -> tuple[int, str, str]:
@@ -67,44 +67,12 @@ def run(*arguments: str, cwd: Path, env: dict[str, str], place: Path, timeout: f
     return code, out.read_text("utf-8"), errors.read_text("utf-8")
 
 
-class Child:
-    """As much of a Popen as `launch` asks of its mitmdump."""
-
-    def __init__(self, pid: int) -> None:
-        self.pid = pid
-        self.returncode: int | None = None
-
-    def poll(self) -> int | None:
-        if self.returncode is None:
-            found, status = os.waitpid(self.pid, os.WNOHANG)
-            self.returncode = os.waitstatus_to_exitcode(status) if found else None
-        return self.returncode
-
-    def wait(self, timeout: float | None = None) -> int:
-        until = None if timeout is None else time.monotonic() + timeout
-        while (code := self.poll()) is None:
-            if until is not None and time.monotonic() > until:
-                raise subprocess.TimeoutExpired("mitmdump", timeout or 0.0)
-            time.sleep(0.005)
-        return code
-
-    def terminate(self) -> None:
-        self._send(signal.SIGTERM)
-
-    def kill(self) -> None:
-        self._send(signal.SIGKILL)
-
-    def _send(self, number: int) -> None:
-        if self.poll() is None:
-            os.kill(self.pid, number)
-
-
-def mitmdump(arguments: list[str], environment: dict[str, str], setup: Any) -> Child:
+def mitmdump(arguments: list[str], environment: dict[str, str], setup: Any) -> Forked:
     """In place of `launch._process`."""
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     if pid := os.fork():
-        return Child(pid)
+        return Forked(pid, partial(code_of, ended={}))
     code = 1
     try:
         _take_on(arguments, environment, setup)

@@ -19,23 +19,23 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 
 class Forked:
-    """As much of a Popen as is asked of a proxy."""
+    """As much of a Popen as is asked of a proxy. ``ended``: gives the exit code of a process, None while it runs."""
 
-    def __init__(self, source: Source, pid: int) -> None:
-        self._source = source
+    def __init__(self, pid: int, ended: Callable[[int], int | None]) -> None:
         self.pid = pid
+        self._ended = ended
         self.returncode: int | None = None
 
     def poll(self) -> int | None:
         if self.returncode is None:
-            self.returncode = self._source.ask({"ended": self.pid})
+            self.returncode = self._ended(self.pid)
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
@@ -49,6 +49,9 @@ class Forked:
     def send_signal(self, number: int) -> None:
         if self.poll() is None:
             os.kill(self.pid, number)  # until it is polled its number stays its own
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
@@ -67,6 +70,9 @@ class Source:
         mine.close()
         self._lock = threading.Lock()
         atexit.register(self.close)
+
+    def forked(self, asked: dict[str, Any]) -> Forked:
+        return Forked(self.ask(asked), lambda pid: self.ask({"ended": pid}))
 
     def ask(self, question: dict[str, Any]) -> Any:
         with self._lock:
@@ -90,7 +96,7 @@ def start(
 ) -> Forked:
     """A mitmdump with these arguments. Its output is added to ``log``."""
     asked = {"command": [*command], "cwd": str(cwd), "env": env, "log": str(log), "file_limit": file_limit}
-    return Forked(source(), source().ask(asked))
+    return source().forked(asked)
 
 
 def serve(talk: socket.socket) -> list[str] | None:

@@ -9,6 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Final
+
+GUARD: Final = ("x-weighbridge", "guard")
+"""The header of an answer that the budget guard gave in the API's stead."""
 
 # fmt: off
 KEPT = frozenset((
@@ -22,7 +26,7 @@ KEPT = frozenset((
     "x-client-request-id",
     # about the answer
     "request-id", "x-request-id", "x-amzn-requestid", "x-amzn-errortype", "retry-after", "x-should-retry", "date",
-    "x-weighbridge",
+    GUARD[0],
 ))
 # fmt: on
 KEPT_PREFIXES = ("x-stainless-", "anthropic-ratelimit-", "anthropic-priority-", "anthropic-fast-")
